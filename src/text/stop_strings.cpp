@@ -1,0 +1,1 @@
+// placeholder, replaced before the first release of this layer
