@@ -1,6 +1,11 @@
 # Every library from outside, in one place. Where each may be included: docs/architecture.md, section 15.
 #
-#   here        Debian 12                  Ubuntu 24.04
+#   library     Debian 12                  Ubuntu 24.04
+#   compiler    build-essential            build-essential
+#   cmake       cmake                      cmake
+#   ninja       ninja-build                ninja-build
+#   ccache      ccache                     ccache
+#   pkg-config  pkg-config                 pkg-config
 #   fmt         libfmt-dev                 libfmt-dev
 #   spdlog      libspdlog-dev              libspdlog-dev
 #   cli11       libcli11-dev               libcli11-dev
@@ -13,8 +18,14 @@
 #   prometheus  prometheus-cpp-dev         prometheus-cpp-dev
 #   gtest       libgtest-dev libgmock-dev  libgtest-dev libgmock-dev
 #   benchmark   libbenchmark-dev           libbenchmark-dev
+# only for python:
+#   python      python3-venv               python3-venv
+#   roots       ca-certificates            ca-certificates
+# only for check:
+#   clang       clang-16 clang-tidy-16     clang-16 clang-tidy-16
+#   fuzzer      libclang-rt-16-dev         libclang-rt-16-dev
 #
-# scripts/setup installs from this table. A layer names the left column: redline_layer(… WITH fmt simdjson).
+# scripts/setup installs from this table (columns two spaces apart). A layer names the left column: redline_layer(… WITH fmt simdjson).
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)

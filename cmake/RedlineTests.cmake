@@ -69,12 +69,15 @@ endif()
 
 # CUDA tests: tests/**/NAME_gpu_test.cu, each a program of its own; they run where there is a GPU (ctest -L gpu).
 if(REDLINE_TESTS AND REDLINE_CUDA)
+  add_custom_target(cuda_objects)  # all device code, compiled and not linked
   file(GLOB_RECURSE gpu_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*_gpu_test.cu)
   foreach(file IN LISTS gpu_files)
     get_filename_component(name ${file} NAME_WE)
-    add_executable(${name} ${file})
-    set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${REDLINE_CUDA_ANY}")
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+    add_library(${name}_object OBJECT ${file})
+    set_target_properties(${name}_object PROPERTIES CUDA_ARCHITECTURES "${REDLINE_CUDA_ANY}")
+    target_include_directories(${name}_object PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+    add_dependencies(cuda_objects ${name}_object)
+    add_executable(${name} $<TARGET_OBJECTS:${name}_object>)
     target_link_libraries(${name} PRIVATE CUDA::cudart_static)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77)
