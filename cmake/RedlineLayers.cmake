@@ -2,6 +2,8 @@
 # redline_program(…): the same for the folder that holds main().
 function(redline_sources name out)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  # Candidates are compiled by level (RedlineCandidates.cmake).
+  list(FILTER sources EXCLUDE REGEX "src/ops/[^/]+/(cpu|cuda)/[^/]+/[^/]+$")
   list(SORT sources)
   set(${out} "${sources}" PARENT_SCOPE)
 endfunction()

@@ -1,0 +1,41 @@
+// Every candidate of every operator, on every case, against the operator's reference.
+#include "ops/conformance.hpp"
+
+#include <gtest/gtest.h>
+
+#include "device/cpu/cpu_device.hpp"
+#include "ops/matmul/matmul.hpp"
+
+namespace redline::ops {
+namespace {
+
+template <class Args>
+void walk(std::span<const Entry<Args>> candidates, const std::vector<Case<Args>>& cases, void (*reference)(const Args&),
+          Tolerance (*tolerance)(const Args&)) {
+  CpuDevice device(2);
+  Arena scratch(device, std::size_t{64} << 20, Place::Host);
+  const ChoiceTable choices;
+  Exec exec{device, {}, scratch, choices};
+  ASSERT_FALSE(candidates.empty());
+  ASSERT_FALSE(cases.empty());
+  for (const Entry<Args>& entry : candidates) {
+    int ran = 0;
+    std::string refusal;
+    for (const Case<Args>& one : cases) {
+      const Conformity result = check_conformance(exec, entry.candidate, 0, one, reference, tolerance, 7);
+      if (!result.accepted) {
+        refusal = result.detail;
+        continue;
+      }
+      ++ran;
+      EXPECT_TRUE(result.correct) << entry.path << " on " << one.name << ": " << result.detail;
+    }
+    std::printf("%.*s: %d of %zu cases%s%s\n", static_cast<int>(entry.path.size()), entry.path.data(), ran, cases.size(),
+                refusal.empty() ? "" : "; refused: ", refusal.c_str());
+  }
+}
+
+TEST(Conformance, Matmul) { walk(matmul::candidates(), matmul::cases(), matmul::reference, matmul::tolerance); }
+
+}  // namespace
+}  // namespace redline::ops
