@@ -21,7 +21,7 @@ endif()
 
 add_library(redline_flags INTERFACE)
 target_include_directories(redline_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
-target_compile_options(redline_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Werror>)
+target_compile_options(redline_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror>)
 if(REDLINE_SANITIZE)
   target_compile_options(redline_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${REDLINE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
