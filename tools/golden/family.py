@@ -248,3 +248,20 @@ def split_experts(tensors, layers=None):
                 result[f"{module}.{index}.gate_proj.weight"] = gate.contiguous()
                 result[f"{module}.{index}.up_proj.weight"] = up.contiguous()
     return result
+
+
+def fuse_experts(weights):
+    """The reverse of split_experts, over module names (without ".weight")."""
+    result, experts = {}, {}
+    for name, tensor in weights.items():
+        head, found, tail = name.partition(".mlp.experts.")
+        if found and tail[0].isdigit():
+            index, kind = tail.split(".")
+            experts.setdefault(head + ".mlp.experts.", {}).setdefault(kind, {})[int(index)] = tensor
+        else:
+            result[name] = tensor
+    for start, kinds in experts.items():
+        gate, up, down = ([kinds[kind][i] for i in sorted(kinds[kind])] for kind in ("gate_proj", "up_proj", "down_proj"))
+        result[start + "gate_up_proj"] = torch.stack([torch.cat(pair) for pair in zip(gate, up)])
+        result[start + "down_proj"] = torch.stack(down)
+    return result
