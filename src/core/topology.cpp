@@ -40,10 +40,11 @@ Handle load() {
   return topology;
 }
 
-// The processors of the topology that this process is bound to; all of them where binding cannot be read.
+// The processors of the topology that the calling thread is bound to, since threads it starts inherit that;
+// all of them where binding cannot be read.
 Bitmap usable_processors(hwloc_topology_t topology) {
   Bitmap bound(hwloc_bitmap_alloc());
-  if (hwloc_get_cpubind(topology, bound.get(), HWLOC_CPUBIND_PROCESS) != 0 ||
+  if (hwloc_get_cpubind(topology, bound.get(), HWLOC_CPUBIND_THREAD) != 0 ||
       hwloc_bitmap_iszero(bound.get())) {
     hwloc_bitmap_fill(bound.get());
   }

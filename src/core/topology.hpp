@@ -1,5 +1,5 @@
-// What the processor and its memory look like to this process: cores, caches, NUMA nodes and the limits that
-// a container sets. topology.cpp alone includes hwloc.
+// What the processor and its memory look like to the calling thread: cores, caches, NUMA nodes and the limits
+// that a container sets. topology.cpp alone includes hwloc.
 #pragma once
 
 #include <cstdint>
