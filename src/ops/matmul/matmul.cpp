@@ -6,15 +6,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/choice.hpp"
+#include "ops/dispatch.hpp"
 #include "ops/elements.hpp"
 
 namespace redline::ops::matmul {
 
+std::int64_t bytes(const Args& args) {
+  return bytes_of(*args.weight) + (args.x.shape.elements() * bits_of(args.x.dtype) + args.y.shape.elements() * bits_of(args.y.dtype)) / 8;
+}
+
 void run(Exec& exec, const Args& args) {
-  if (exec.choices.references()) return reference(args);
-  const Arena::Scope scope(exec.scratch);
-  choose(exec, "matmul", candidates(), args).candidate.run(exec, args, 0);
+  dispatch(exec, Operation<Args>{"matmul", candidates(), reference, bytes}, args);
 }
 
 ProblemKey key(const Args& args) {

@@ -22,6 +22,7 @@ void run(Exec& exec, const Args& args);
 void reference(const Args& args);  // host tensors, sums in double
 ProblemKey key(const Args& args);
 Tolerance tolerance(const Args& args);
+std::int64_t bytes(const Args& args);  // that must cross memory
 std::span<const Entry<Args>> candidates();
 std::vector<Case<Args>> cases();
 
