@@ -32,6 +32,18 @@ const char* name_of(Format format) {
   return "?";
 }
 
+std::span<const NamedScheme> every_scheme() {
+  static constexpr NamedScheme kAll[] = {
+      {"BF16", {}},
+      {"F32", {.element = DType::F32}},
+      {"FP8 per tensor", {.element = DType::F8E4M3, .tensor_scale = true}},
+      {"FP8 per channel", {.element = DType::F8E4M3, .scale = DType::BF16, .channel_scale = true}},
+      {"FP8 128x128, BF16 scales", {.element = DType::F8E4M3, .block_rows = 128, .block_columns = 128, .scale = DType::BF16}},
+      {"FP8 128x128, F32 scales", {.element = DType::F8E4M3, .block_rows = 128, .block_columns = 128, .scale = DType::F32}},
+      {"NVFP4", {.element = DType::F4E2M1, .block_rows = 1, .block_columns = 16, .scale = DType::F8E4M3, .tensor_scale = true}}};
+  return kAll;
+}
+
 std::int64_t bytes_of(const Scheme& scheme, std::int64_t rows, std::int64_t columns) {
   std::int64_t bytes = (rows * columns * bits_of(scheme.element) + 7) / 8;
   const std::int64_t scale_bytes = scheme.scale ? bits_of(*scheme.scale) / 8 : 0;

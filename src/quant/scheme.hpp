@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/dtype.hpp"
@@ -25,6 +26,13 @@ struct Scheme {
 
 Format format_of(const Scheme& scheme);
 const char* name_of(Format format);  // "BF16", "FP8 per tensor", "FP8 per channel", "FP8 128x128", "NVFP4", …
+
+// Each kind of weight that is published, with a name: what tests and benchmarks walk through.
+struct NamedScheme {
+  const char* name;
+  Scheme scheme;
+};
+std::span<const NamedScheme> every_scheme();
 
 // Bytes of an [rows, columns] weight with all its scales.
 std::int64_t bytes_of(const Scheme& scheme, std::int64_t rows, std::int64_t columns);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cpu/cpu_device.hpp"
+#include "ops/grouped_matmul/grouped_matmul.hpp"
 #include "ops/matmul/matmul.hpp"
 
 namespace redline::ops {
@@ -35,6 +36,9 @@ void walk(std::span<const Entry<Args>> candidates, const std::vector<Case<Args>>
   }
 }
 
+TEST(Conformance, GroupedMatmul) {
+  walk(grouped_matmul::candidates(), grouped_matmul::cases(), grouped_matmul::reference, grouped_matmul::tolerance);
+}
 TEST(Conformance, Matmul) { walk(matmul::candidates(), matmul::cases(), matmul::reference, matmul::tolerance); }
 
 }  // namespace

@@ -4,25 +4,6 @@
 #include "ops/matmul/matmul.hpp"
 
 namespace redline::ops::matmul {
-namespace {
-
-struct Weight {
-  const char* name;
-  quant::Scheme scheme;
-};
-
-std::vector<Weight> schemes() {
-  return {{"BF16", {}},
-          {"F32", {.element = DType::F32}},
-          {"FP8 per tensor", {.element = DType::F8E4M3, .tensor_scale = true}},
-          {"FP8 per channel", {.element = DType::F8E4M3, .scale = DType::BF16, .channel_scale = true}},
-          {"FP8 128x128 BF16", {.element = DType::F8E4M3, .block_rows = 128, .block_columns = 128, .scale = DType::BF16}},
-          {"FP8 128x128 F32", {.element = DType::F8E4M3, .block_rows = 128, .block_columns = 128, .scale = DType::F32}},
-          {"NVFP4", {.element = DType::F4E2M1, .block_rows = 1, .block_columns = 16, .scale = DType::F8E4M3, .tensor_scale = true}}};
-}
-
-}  // namespace
-
 std::vector<Case<Args>> cases() {
   struct Size {
     std::int64_t rows, in, out;
@@ -33,7 +14,7 @@ std::vector<Case<Args>> cases() {
                              {5, 272, 33, 1, true},   {17, 208, 70, 2, true},   {65, 128, 200, 1, true},  {1, 16, 1, 1, true},
                              {1, 2048, 512, 2, false}, {8, 1024, 384, 1, false}, {130, 512, 264, 2, false}, {4, 4096, 131, 1, false}};
   std::vector<Case<Args>> all;
-  for (const Weight& weight : schemes()) {
+  for (const quant::NamedScheme& weight : quant::every_scheme()) {
     for (const Size& size : kSizes) {
       for (const DType y : {DType::BF16, DType::F32}) {
         if (y == DType::F32 && size.rows != 3) continue;

@@ -40,8 +40,7 @@ struct PackedWeight {
 
 // The value of one element, exactly, in double: what references use.
 double element(const PackedWeight& weight, std::int64_t matrix, std::int64_t row, std::int64_t column);
-// The same without the part's multiplier: exact in BF16 for NVFP4 and FP8 per tensor (docs/formats.md).
-std::int64_t bytes_of(const PackedWeight& weight);                      // with scales
+std::int64_t bytes_of(const PackedWeight& weight);  // with scales
 std::int64_t bytes_per_matrix(const PackedWeight& weight);
 
 }  // namespace redline::ops
