@@ -48,7 +48,7 @@ struct EncodeNvfp4Args {
   std::span<const float> values;       // [rows, columns], finite
   // Weights that one product reads together (gate and up) share one; parts of a tensor that are encoded apart
   // need it.
-  std::optional<float> tensor_scale;
+  std::optional<float> tensor_scale = std::nullopt;
   std::span<std::uint8_t> codes;   // out: [rows, columns / 2]
   std::span<std::uint8_t> scales;  // out: [rows, columns / 16]
   std::string_view name;           // for messages
