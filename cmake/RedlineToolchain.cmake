@@ -12,7 +12,9 @@ if(REDLINE_CCACHE)
 endif()
 
 if(REDLINE_CUDA)
-  # CMake 3.25 silently ignores CUDA_STANDARD 20, so nvcc is told directly. Each target names its generations.
+  # CMake 3.25 knows no CUDA C++20: nvcc is told directly, and the C++ standard above, which CUDA falls back on, must not be
+  # required of it. Each target names its generations.
+  set(CMAKE_CUDA_STANDARD_REQUIRED OFF)
   set(CMAKE_CUDA_ARCHITECTURES OFF)
   enable_language(CUDA)
   find_package(CUDAToolkit 13.0 REQUIRED)

@@ -166,9 +166,10 @@ class Rules {
       AddedToken& token = file_.added_tokens.emplace_back(entry.token);
       token.id = static_cast<std::int32_t>(entry.id);
       const auto id = static_cast<std::size_t>(entry.id);
-      if (spellings_[id] == token.content) continue;  // listed in the vocabulary too
-      claim(token.content, entry.id, entry.offset);
-      decode_piece(token.content, file_.pieces[id]);
+      if (spellings_[id] != token.content)
+        claim(token.content, entry.id, entry.offset);  // it may be in the vocabulary too
+      file_.pieces[id].clear();
+      decode_piece(shown_content(token), file_.pieces[id]);
     }
     std::vector<bool> seen(file_.pieces.size());
     for (std::size_t i = 0; i < file_.added_tokens.size(); ++i) {
@@ -194,6 +195,14 @@ class Rules {
       source_.refuse(ErrorKind::BadCheckpoint, offset,
                      fmt::format("token \"{}\" has two ids, {} and {}", spelling, holder, id));
     }
+  }
+
+  // A token that is looked for in normalised text is also shown so; files with such tokens beyond ASCII are
+  // rare.
+  std::string shown_content(const AddedToken& token) const {
+    if (!token.normalized || !file_.nfc || is_ascii(token.content)) return token.content;
+    std::string storage;
+    return std::string(NfcNormalizer().normalize(token.content, storage));
   }
 
   // The bytes that a spelling stands for. A character outside the byte alphabet makes the whole spelling
