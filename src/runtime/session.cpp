@@ -147,11 +147,11 @@ void Session::keep(std::int64_t rows) {
   verified_rows_ = 0;
 }
 
-model::ForwardOut Session::draft(const TensorView& hidden, std::span<const std::int32_t> next, std::int64_t position) {
+model::ForwardOut Session::draft(const TensorView& hidden, std::span<const std::int32_t> next, std::int64_t position, Logits logits) {
   // Not reset: `hidden` lies in the arena. The draft head's activations come behind the main model's.
   model::ForwardOut out;
   ops::Exec one = exec();
-  model_.draft(one, batch_of({.tokens = next, .position = position}), hidden, cache_, out);
+  model_.draft(one, batch_of({.tokens = next, .position = position, .all_logits = logits == Logits::All}), hidden, cache_, out);
   return out;
 }
 

@@ -37,8 +37,9 @@ class Session {
   void keep(std::int64_t rows);  // of the rows verified last, the first `rows` stand; the others were wrong guesses
 
   // The draft head over rows whose hidden rows are `hidden` [rows, hidden] and whose next tokens are `next`; the first row's position in the draft head's cache is
-  // `position`. Gives logits of the last row and the head's own hidden rows.
-  model::ForwardOut draft(const TensorView& hidden, std::span<const std::int32_t> next, std::int64_t position);
+  // `position`. Gives logits and the head's own hidden rows.
+  model::ForwardOut draft(const TensorView& hidden, std::span<const std::int32_t> next, std::int64_t position,
+                          Logits logits = Logits::Last);
 
   const TensorView& hidden() const { return hidden_; }  // of the rows of the last call
   std::int64_t length() const { return length_; }
