@@ -33,9 +33,8 @@ class Rules {
     const std::string found = !part.present       ? "null"
                               : part.type.empty() ? "without a type"
                                                   : fmt::format("\"{}\"", part.type);
-    source_.refuse(
-        ErrorKind::Unsupported, part.offset,
-        fmt::format("{} is {}, {}", part.field.empty() ? "a component" : part.field, found, expected));
+    source_.refuse(ErrorKind::Unsupported, part.offset,
+                   fmt::format("{} is {}, {}", part.field, found, expected));
   }
   void no_unknown_fields(const Component& part) const {
     if (part.unknown.empty()) return;

@@ -29,6 +29,13 @@ SEED = 20_251
 LINES = 24_000
 BROKEN_LINES = 3_000
 RANDOM_ID_LINES = 3_000
+PUBLISHED = [  # read off the published tokenizer by others
+    (
+        "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+        [248045, 846, 198, 9419, 248046, 198, 248045, 74455, 198, 248068, 271, 248069, 271],
+    ),
+    ("สวัสดีครับ ผมชื่ออเล็กซ์", [34469, 168607, 153295, 173922, 153380, 22216, 151752, 172769]),
+]
 
 
 def redline(folder, lines, *options):
@@ -76,6 +83,8 @@ def real_vocabulary(folder, known):
         return False
     path = vocabulary.build(folder / "qwen3.5")
     library = tokenizers.Tokenizer.from_file(str(path))
+    for text, ids in PUBLISHED:
+        compare(f"published vector {text[:12]!r}", [text], [ids], our_ids(path.parent, [text]))
     texts = Texts(SEED, known)
     lines = [texts.line() for _ in range(LINES)]
     print(f"real vocabulary: {library.get_vocab_size()} tokens, {LINES} lines, {sum(map(len, lines))} characters", flush=True)
