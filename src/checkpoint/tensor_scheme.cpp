@@ -1,5 +1,12 @@
-// The table of docs/formats.md, "Recognising a format", as code.
+// The table of docs/formats.md, "Recognising a format", as code: the codes' type picks a row, the row says
+// what has to lie beside them and in what shape, and whatever else lies there contradicts it.
 #include "checkpoint/tensor_scheme.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <string>
 
 #include "core/error.hpp"
 
@@ -8,13 +15,16 @@ namespace {
 
 constexpr std::int64_t kFp8Block = 128, kNvfp4Block = 16;
 
-std::int64_t blocks(std::int64_t size, std::int64_t block) { return (size + block - 1) / block; }
+// All that any format puts beside codes.
+constexpr std::array<std::string_view, 7> kScales = {
+    ".weight_scale", ".weight_scale_inv",   ".weight_scale_2",   ".weight_global_scale",
+    ".input_scale",  ".input_global_scale", ".weight_zero_point"};
 
-std::string place_of(const Checkpoint& files, const Tensor& tensor) {
-  const std::string file = tensor.file >= 0
-                               ? files.files()[static_cast<std::size_t>(tensor.file)].filename().string()
-                               : files.name();
-  return fmt::format("{}: tensor \"{}\"", file, tensor.name_on_disk);
+bool is_float(DType dtype) { return dtype == DType::BF16 || dtype == DType::F16 || dtype == DType::F32; }
+
+std::string describe(const Tensor& tensor) {
+  return tensor.has_shape ? fmt::format("{} {}", name_of(tensor.dtype), to_text(tensor.shape))
+                          : std::string("not known");
 }
 
 class Finder {
@@ -22,213 +32,193 @@ class Finder {
   Finder(const Checkpoint& files, std::string_view module) : files_(files), module_(module) {}
 
   std::optional<Weight> run() {
+    const Tensor* weight = beside(".weight");
     if (const Tensor* packed = beside(".weight_packed")) {
-      refuse_beside(*packed, ".weight");
-      return compressed_nvfp4(*packed);
+      ensure(weight == nullptr, ErrorKind::BadCheckpoint,
+             "{}: lies beside \"{}.weight\": a weight has either, not both", place(*packed), module_);
+      return nvfp4(*packed, {.format = "NVFP4 of compressed-tensors",
+                             .global = ".weight_global_scale",
+                             .input = ".input_global_scale",
+                             .divides = true});
     }
-    if (const Tensor* weight = beside(".weight")) return stored(*weight);
+    if (weight != nullptr) return stored(*weight);
     if (const Tensor* fused = files_.find(module_)) return fused_experts(*fused);
     return std::nullopt;
   }
 
  private:
+  struct Nvfp4Names {
+    const char* format;
+    std::string_view global, input;
+    bool divides;
+  };
+
   const Tensor* beside(std::string_view suffix) {
     name_.assign(module_).append(suffix);
     return files_.find(name_);
   }
 
-  const Tensor& required(std::string_view suffix, const Tensor& codes, const char* format) {
+  std::string place(const Tensor& tensor) const {
+    const std::string file = tensor.file >= 0
+                                 ? files_.files()[static_cast<std::size_t>(tensor.file)].filename().string()
+                                 : files_.name();
+    return fmt::format("{}: tensor \"{}\"", file, tensor.name_on_disk);
+  }
+
+  const Tensor* required(std::string_view suffix, const Tensor& codes, const char* format) {
     const Tensor* tensor = beside(suffix);
-    ensure(tensor != nullptr, ErrorKind::BadCheckpoint,
-           "{}: is {} and looks like {}, but \"{}{}\" is missing", place_of(files_, codes),
-           codes.has_shape ? fmt::format("{} {}", name_of(codes.dtype), to_text(codes.shape))
-                           : std::string("there"),
-           format, module_, suffix);
-    return *tensor;
+    ensure(tensor != nullptr, ErrorKind::BadCheckpoint, "{}: {} is {}, which needs \"{}{}\": that is missing",
+           place(codes), describe(codes), format, module_, suffix);
+    return tensor;
   }
 
-  void refuse_beside(const Tensor& codes, std::string_view suffix) {
-    const Tensor* other = beside(suffix);
-    ensure(other == nullptr, ErrorKind::BadCheckpoint,
-           "{}: and \"{}{}\" are both there; they belong to different formats", place_of(files_, codes),
-           module_, suffix);
-  }
-
-  void expect(const Tensor& tensor, std::initializer_list<DType> types, const Shape& shape) {
-    if (!tensor.has_shape) return;
-    bool right = tensor.shape == shape;
-    bool typed = false;
-    std::string names;
-    for (const DType type : types) {
-      typed = typed || tensor.dtype == type;
-      names += (names.empty() ? "" : " or ") + std::string(name_of(type));
+  void refuse_others(const Tensor& codes, const char* format, std::initializer_list<std::string_view> known) {
+    for (const std::string_view suffix : kScales) {
+      if (std::find(known.begin(), known.end(), suffix) != known.end()) continue;
+      const Tensor* other = beside(suffix);
+      ensure(other == nullptr, ErrorKind::BadCheckpoint,
+             "{}: {} is {}, which has no \"{}{}\": that lies beside it", place(codes), describe(codes),
+             format, module_, suffix);
     }
-    // A single number is written as [] by some exporters and as [1] by others.
-    if (shape.dims == 0) right = tensor.shape.elements() == 1 && tensor.shape.dims <= 1;
-    ensure(right && typed, ErrorKind::BadCheckpoint, "{}: expected {} {}, found {} {}",
-           place_of(files_, tensor), names, to_text(shape), name_of(tensor.dtype), to_text(tensor.shape));
   }
 
-  void expect_matrix(const Tensor& tensor) {
-    if (!tensor.has_shape) return;
-    ensure(tensor.shape.dims == 2, ErrorKind::BadCheckpoint, "{}: expected a matrix, found {} {}",
-           place_of(files_, tensor), name_of(tensor.dtype), to_text(tensor.shape));
+  void expect(const Tensor* tensor, std::initializer_list<DType> dtypes, const Shape& shape) const {
+    if (tensor == nullptr || !tensor->has_shape) return;
+    // One number is written as [] by some exporters and as [1] by others.
+    const bool right_shape = tensor->shape == shape || (shape.dims == 0 && tensor->shape == Shape{1});
+    const bool right_dtype = std::find(dtypes.begin(), dtypes.end(), tensor->dtype) != dtypes.end();
+    if (right_shape && right_dtype) return;
+    std::string names;
+    for (const DType dtype : dtypes) names.append(names.empty() ? "" : " or ").append(name_of(dtype));
+    fail(ErrorKind::BadCheckpoint, "{}: expected {} {}{}, found {}", place(*tensor), names, to_text(shape),
+         shape.dims == 0 ? " or [1]" : "", describe(*tensor));
   }
 
-  // Codes of NVFP4: U8 [rows, columns / 2].
-  Weight nvfp4(const Tensor& codes, const char* format, std::string_view global, bool divides) {
-    Weight weight;
+  void expect_matrix(const Tensor& codes) const {
+    ensure(codes.shape.dims == 2, ErrorKind::BadCheckpoint, "{}: expected a matrix [out, in], found {}",
+           place(codes), describe(codes));
+  }
+
+  Weight stored(const Tensor& codes) {
+    if (!codes.has_shape) return by_names(codes);
+    expect_matrix(codes);
+    if (is_float(codes.dtype)) return plain(codes);
+    if (codes.dtype == DType::F8E4M3) return fp8(codes);
+    ensure(codes.dtype == DType::U8, ErrorKind::BadCheckpoint,
+           "{}: expected BF16, F16, F32, F8_E4M3 or U8, found {}", place(codes), describe(codes));
+    return nvfp4(codes, {.format = "NVFP4 of ModelOpt",
+                         .global = ".weight_scale_2",
+                         .input = ".input_scale",
+                         .divides = false});
+  }
+
+  Weight by_names(const Tensor& codes) {
+    if (beside(".weight_scale_2") != nullptr) {
+      return nvfp4(codes, {.format = "NVFP4 of ModelOpt",
+                           .global = ".weight_scale_2",
+                           .input = ".input_scale",
+                           .divides = false});
+    }
+    if (beside(".weight_scale") != nullptr || beside(".weight_scale_inv") != nullptr) return fp8(codes);
+    return plain(codes);
+  }
+
+  Weight plain(const Tensor& codes) {
+    refuse_others(codes, "not quantised", {});
+    Weight weight{.codes = &codes};
+    weight.scheme.element = codes.dtype;
+    if (codes.has_shape) {
+      weight.rows = codes.shape[0];
+      weight.columns = codes.shape[1];
+    }
+    return weight;
+  }
+
+  // Codes are U8 [rows, columns / 2].
+  Weight nvfp4(const Tensor& codes, const Nvfp4Names& names) {
+    Weight weight{.codes = &codes};
     weight.scheme = {.element = DType::F4E2M1,
                      .block_rows = 1,
                      .block_columns = static_cast<int>(kNvfp4Block),
                      .scale = DType::F8E4M3,
                      .tensor_scale = true,
-                     .tensor_scale_divides = divides};
-    weight.codes = &codes;
-    weight.scale = &required(".weight_scale", codes, format);
-    weight.tensor_scale = &required(global, codes, format);
+                     .tensor_scale_divides = names.divides};
     if (codes.has_shape) {
       expect_matrix(codes);
       ensure(codes.dtype == DType::U8, ErrorKind::BadCheckpoint,
-             "{}: expected U8 (two codes to a byte), found {} {}", place_of(files_, codes),
-             name_of(codes.dtype), to_text(codes.shape));
+             "{}: expected U8 with two codes to a byte, found {}", place(codes), describe(codes));
       weight.rows = codes.shape[0];
       weight.columns = 2 * codes.shape[1];
-      ensure(weight.columns % kNvfp4Block == 0, ErrorKind::BadCheckpoint,
-             "{}: {} columns are not a whole number of NVFP4 blocks of {}", place_of(files_, codes),
-             weight.columns, kNvfp4Block);
-      expect(*weight.scale, {DType::F8E4M3}, {weight.rows, weight.columns / kNvfp4Block});
-      expect(*weight.tensor_scale, {DType::F32}, {});
     }
-    return weight;
-  }
-
-  Weight compressed_nvfp4(const Tensor& packed) {
-    Weight weight = nvfp4(packed, "NVFP4 of compressed-tensors", ".weight_global_scale", true);
-    weight.input_scale = input_scale(".input_global_scale");
-    return weight;
-  }
-
-  const Tensor* input_scale(std::string_view suffix) {
-    const Tensor* tensor = beside(suffix);
-    if (tensor != nullptr) expect(*tensor, {DType::F32}, {});
-    return tensor;
-  }
-
-  Weight stored(const Tensor& codes) {
-    // Without shapes only the names beside it tell; `codes.dtype` means nothing then.
-    if (!codes.has_shape) return by_names(codes);
-    expect_matrix(codes);
-    switch (codes.dtype) {
-      case DType::U8: {
-        Weight weight = nvfp4(codes, "NVFP4 of ModelOpt", ".weight_scale_2", false);
-        weight.input_scale = input_scale(".input_scale");
-        return weight;
-      }
-      case DType::F8E4M3:
-        return fp8(codes);
-      case DType::BF16:
-      case DType::F16:
-      case DType::F32:
-        return plain(codes);
-      default:
-        break;
-    }
-    fail(ErrorKind::BadCheckpoint, "{}: {} {} is no weight; expected BF16, F16, F32, F8_E4M3 or U8",
-         place_of(files_, codes), name_of(codes.dtype), to_text(codes.shape));
-  }
-
-  Weight plain(const Tensor& codes) {
-    for (const std::string_view suffix :
-         {".weight_scale", ".weight_scale_inv", ".weight_scale_2", ".weight_global_scale"}) {
-      ensure(beside(suffix) == nullptr, ErrorKind::BadCheckpoint,
-             "{}: is {}, yet \"{}{}\" lies beside it as if it were quantised", place_of(files_, codes),
-             name_of(codes.dtype), module_, suffix);
-    }
-    Weight weight;
-    weight.scheme.element = codes.dtype;
-    weight.rows = codes.shape[0];
-    weight.columns = codes.shape[1];
-    weight.codes = &codes;
+    weight.scale = required(".weight_scale", codes, names.format);
+    weight.tensor_scale = required(names.global, codes, names.format);
+    weight.input_scale = beside(names.input);
+    refuse_others(codes, names.format, {".weight_scale", names.global, names.input});
+    if (!codes.has_shape) return weight;
+    ensure(weight.columns % kNvfp4Block == 0, ErrorKind::BadCheckpoint,
+           "{}: {} holds {} codes a row, expected whole blocks of {}", place(codes), describe(codes),
+           weight.columns, kNvfp4Block);
+    expect(weight.scale, {DType::F8E4M3}, {weight.rows, weight.columns / kNvfp4Block});
+    expect(weight.tensor_scale, {DType::F32}, {});
+    expect(weight.input_scale, {DType::F32}, {});
     return weight;
   }
 
   Weight fp8(const Tensor& codes) {
-    Weight weight;
-    weight.rows = codes.shape[0];
-    weight.columns = codes.shape[1];
-    weight.codes = &codes;
+    Weight weight{.codes = &codes};
     weight.scheme.element = DType::F8E4M3;
-    if (const Tensor* inverse = beside(".weight_scale_inv")) {
-      refuse_beside(codes, ".weight_scale");
-      weight.scale = inverse;
-      expect(*inverse, {DType::BF16, DType::F32},
-             {blocks(weight.rows, kFp8Block), blocks(weight.columns, kFp8Block)});
-      weight.scheme.block_rows = weight.scheme.block_columns = static_cast<int>(kFp8Block);
-      weight.scheme.scale = inverse->dtype;
-    } else {
-      const Tensor& scale = required(".weight_scale", codes, "FP8");
-      if (scale.shape.elements() == 1 && scale.shape.dims <= 1) {
-        expect(scale, {DType::F32, DType::BF16}, {});
-        weight.scheme.tensor_scale = true;
-        weight.tensor_scale = &scale;
-      } else {
-        expect(scale, {DType::BF16, DType::F32}, {weight.rows, 1});
-        weight.scheme.channel_scale = true;
-        weight.scheme.scale = scale.dtype;
-        weight.scale = &scale;
-      }
+    if (codes.has_shape) {
+      weight.rows = codes.shape[0];
+      weight.columns = codes.shape[1];
     }
-    weight.input_scale = input_scale(".input_scale");
-    return weight;
-  }
-
-  Weight by_names(const Tensor& codes) {
-    if (beside(".weight_scale_2") != nullptr) {
-      Weight weight = nvfp4(codes, "NVFP4 of ModelOpt", ".weight_scale_2", false);
-      weight.input_scale = beside(".input_scale");
+    weight.input_scale = beside(".input_scale");
+    expect(weight.input_scale, {DType::F32}, {});
+    if (const Tensor* inverse = beside(".weight_scale_inv")) {
+      refuse_others(codes, "FP8 in blocks of 128x128", {".weight_scale_inv", ".input_scale"});
+      weight.scale = inverse;
+      weight.scheme.block_rows = weight.scheme.block_columns = static_cast<int>(kFp8Block);
+      weight.scheme.scale = inverse->has_shape ? inverse->dtype : DType::BF16;
+      const auto blocks = [](std::int64_t size) { return (size + kFp8Block - 1) / kFp8Block; };
+      if (codes.has_shape)
+        expect(inverse, {DType::BF16, DType::F32}, {blocks(weight.rows), blocks(weight.columns)});
       return weight;
     }
-    Weight weight;
-    weight.codes = &codes;
-    if (const Tensor* inverse = beside(".weight_scale_inv")) {
-      weight.scale = inverse;
-      weight.scheme = {.element = DType::F8E4M3,
-                       .block_rows = static_cast<int>(kFp8Block),
-                       .block_columns = static_cast<int>(kFp8Block),
-                       .scale = DType::BF16};
-    } else if (const Tensor* scale = beside(".weight_scale")) {
-      // Per tensor and per channel have the same names. ModelOpt's per-tensor files carry input scales, the
-      // per-channel ones of compressed-tensors quantise activations as they come and carry none.
-      weight.input_scale = beside(".input_scale");
-      if (weight.input_scale != nullptr) {
-        weight.tensor_scale = scale;
-        weight.scheme = {.element = DType::F8E4M3, .tensor_scale = true};
-      } else {
-        weight.scale = scale;
-        weight.scheme = {.element = DType::F8E4M3, .scale = DType::BF16, .channel_scale = true};
-      }
+    const Tensor* scale = beside(".weight_scale");
+    ensure(scale != nullptr, ErrorKind::BadCheckpoint,
+           "{}: {} needs \"{}.weight_scale\" or \"{}.weight_scale_inv\": both are missing", place(codes),
+           describe(codes), module_, module_);
+    refuse_others(codes, "FP8 with weight_scale", {".weight_scale", ".input_scale"});
+    // Per tensor and per channel have the same names. Where only names are known: ModelOpt's per-tensor files
+    // carry input scales; the per-channel ones of compressed-tensors quantise activations as they come and
+    // carry none.
+    const bool whole_tensor = scale->has_shape ? scale->shape.dims < 2 : weight.input_scale != nullptr;
+    if (whole_tensor) {
+      expect(scale, {DType::F32}, {});
+      weight.scheme.tensor_scale = true;
+      weight.tensor_scale = scale;
+    } else {
+      if (codes.has_shape) expect(scale, {DType::BF16, DType::F32}, {weight.rows, 1});
+      weight.scheme.channel_scale = true;
+      weight.scheme.scale = scale->has_shape ? scale->dtype : DType::BF16;
+      weight.scale = scale;
     }
     return weight;
   }
 
-  // All experts in one tensor [experts, out, in], BF16 in every published file.
+  // All experts in one tensor [experts, out, in]; not quantised in any file that the family's makers publish.
   std::optional<Weight> fused_experts(const Tensor& codes) {
     for (const std::string_view suffix :
-         {"_weight_scale", "_weight_scale_2", "_weight_scale_inv", "_scale_inv"}) {
+         {"_weight_scale", "_weight_scale_2", "_weight_scale_inv", "_scale_inv", "_scale"}) {
       ensure(beside(suffix) == nullptr, ErrorKind::Unsupported,
-             "{}: experts packed in one tensor and quantised (\"{}{}\" lies beside it) are not read; export "
-             "them one by one",
-             place_of(files_, codes), module_, suffix);
+             "{}: experts fused in one tensor and quantised (\"{}{}\" lies beside it) are not read; use a "
+             "checkpoint with one tensor per expert",
+             place(codes), module_, suffix);
     }
-    Weight weight;
-    weight.codes = &codes;
-    if (!codes.has_shape) return weight;
-    if (codes.shape.dims != 3) return std::nullopt;  // a vector of that name is no weight
-    const bool floats = codes.dtype == DType::BF16 || codes.dtype == DType::F16 || codes.dtype == DType::F32;
-    ensure(floats, ErrorKind::BadCheckpoint, "{}: expected BF16, F16 or F32 experts, found {} {}",
-           place_of(files_, codes), name_of(codes.dtype), to_text(codes.shape));
+    Weight weight{.codes = &codes};
     weight.scheme.element = codes.dtype;
+    if (!codes.has_shape) return weight;
+    ensure(codes.shape.dims == 3 && is_float(codes.dtype), ErrorKind::BadCheckpoint,
+           "{}: expected BF16, F16 or F32 [experts, out, in], found {}", place(codes), describe(codes));
     weight.count = codes.shape[0];
     weight.rows = codes.shape[1];
     weight.columns = codes.shape[2];
