@@ -285,7 +285,7 @@ TEST(CheckpointFaults, CutByOneByte) {
   const std::string whole = file_with({bf16("a")});
   folder.with("model.safetensors", whole.substr(0, whole.size() - 1));
   EXPECT_THAT(folder.faults(), ElementsAre("model.safetensors: tensor \"a\" ends at byte 8 after a header of "
-                                           "66, the file has 72 bytes: it is cut short "
+                                           "65, the file has 72 bytes: it is cut short "
                                            "or the header is damaged, download it again"));
   const Checkpoint files = folder.inspect();
   EXPECT_EQ(

@@ -316,7 +316,8 @@ TEST_F(NamesOnly, Decide) {
                      [&] {
                        find({".weight", ".weight_scale_2"});
                      }),
-            "model-00001-of-00001.safetensors: tensor \"m.x.weight\": not known is NVFP4 of ModelOpt, which "
+            "model-00001-of-00001.safetensors: tensor \"m.x.weight\": the names beside it mean NVFP4 of "
+            "ModelOpt, which "
             "needs \"m.x.weight_scale\": that is missing");
 }
 
