@@ -27,6 +27,12 @@ std::string describe(const Tensor& tensor) {
                           : std::string("not known");
 }
 
+// Where only names are known, they are what says the format.
+std::string describe_as(const Tensor& codes, const char* format) {
+  return codes.has_shape ? fmt::format("{} is {}", describe(codes), format)
+                         : fmt::format("the names beside it mean {}", format);
+}
+
 class Finder {
  public:
   Finder(const Checkpoint& files, std::string_view module) : files_(files), module_(module) {}
@@ -67,8 +73,8 @@ class Finder {
 
   const Tensor* required(std::string_view suffix, const Tensor& codes, const char* format) {
     const Tensor* tensor = beside(suffix);
-    ensure(tensor != nullptr, ErrorKind::BadCheckpoint, "{}: {} is {}, which needs \"{}{}\": that is missing",
-           place(codes), describe(codes), format, module_, suffix);
+    ensure(tensor != nullptr, ErrorKind::BadCheckpoint, "{}: {}, which needs \"{}{}\": that is missing",
+           place(codes), describe_as(codes, format), module_, suffix);
     return tensor;
   }
 
@@ -76,9 +82,8 @@ class Finder {
     for (const std::string_view suffix : kScales) {
       if (std::find(known.begin(), known.end(), suffix) != known.end()) continue;
       const Tensor* other = beside(suffix);
-      ensure(other == nullptr, ErrorKind::BadCheckpoint,
-             "{}: {} is {}, which has no \"{}{}\": that lies beside it", place(codes), describe(codes),
-             format, module_, suffix);
+      ensure(other == nullptr, ErrorKind::BadCheckpoint, "{}: {}, which has no \"{}{}\": that lies beside it",
+             place(codes), describe_as(codes, format), module_, suffix);
     }
   }
 
