@@ -37,6 +37,14 @@ if(REDLINE_TESTS)
   add_test(NAME layers_selftest COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/check_layers.py --selftest)
   set_tests_properties(layers layers_selftest PROPERTIES LABELS unit)
 
+  # tests/**/NAME_tool.cpp: a program bin/NAME_tool for the Python tests, beside $REDLINE_PROGRAM.
+  file(GLOB_RECURSE tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*_tool.cpp)
+  foreach(file IN LISTS tools)
+    get_filename_component(name ${file} NAME_WE)
+    add_executable(${name} ${file})
+    target_link_libraries(${name} PRIVATE redline_core redline_quant redline_text redline_checkpoint redline_model)
+  endforeach()
+
   # Python tests: tests/**/NAME_test.py, run in the venv that scripts/setup makes, with the program's path as argument.
   file(GLOB_RECURSE python_tests CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/*_test.py)
   foreach(file IN LISTS python_tests)

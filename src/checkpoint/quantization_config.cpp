@@ -242,6 +242,7 @@ bool QuantizationConfig::ignored(const std::vector<std::string>& spellings) cons
 }
 
 std::optional<quant::Format> QuantizationConfig::declared(std::string_view internal_module) const {
+  if (method_.empty()) return quant::Format::Bf16;
   if (source_.empty()) return std::nullopt;
   const std::vector<std::string> spellings = spellings_of(internal_module);
   if (ignored(spellings)) return quant::Format::Bf16;

@@ -1,1 +1,123 @@
-// placeholder
+// Command line and environment -> Settings.
+#include "cli/settings.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "core/error.hpp"
+
+namespace redline::cli {
+namespace {
+
+constexpr const char* kVersion = "redline 0.1.0\n";
+
+constexpr const char* kModelHelp =
+    "checkpoint folder, or synthetic:NAME[@PRECISION] (names "
+    "qwen3.5-{0.8b,2b,4b,9b,27b,35b-a3b,122b-a10b,397b-a17b}; "
+    "precisions bf16, fp8, experts, mixed, nvfp4)";
+
+CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "inspect", "what a checkpoint is, and how fast this machine or another could run it");
+  command->add_option("model", options.model, kModelHelp)->required();
+  command->add_flag("--json", options.json, "one JSON object on standard output");
+  command->add_option(
+      "--gpu", options.gpu,
+      "device for the ceiling: h200, b200, rtx-pro-6000, rtx-5090, with xN for several (h200x2)");
+  command
+      ->add_option("--context", options.context,
+                   "tokens of context that the ceiling and the memory plan assume (without it: no context "
+                   "for the ceiling, the longest one for the plan)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  return command;
+}
+
+CLI::App* add_tokenize(CLI::App& app, TokenizeOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "tokenize", "text to ids, or ids to text with --decode; reads standard input without --text");
+  command->add_option("model", options.model, "folder that holds tokenizer.json, or the file itself")
+      ->required();
+  command->add_option("--text", options.text, "the text, or the ids with --decode");
+  command->add_flag("--decode", options.decode, "ids (numbers between spaces or commas) to text");
+  command->add_flag("--json", options.json, "one JSON object on standard output");
+  command->add_flag("--lines", options.lines,
+                    "one JSON string (with --decode: one JSON array of ids) per input line and output line");
+  command->add_flag("--skip-special", options.skip_special, "with --decode: leave control tokens out");
+  command
+      ->add_option_function<std::string>(
+          "--specials", [&options](const std::string& value) { options.parse_specials = value == "parse"; },
+          "control tokens in the text: 'text' (default) keeps them text, 'parse' makes them control tokens")
+      ->check(CLI::IsMember({"text", "parse"}));
+  return command;
+}
+
+// No command was recognised: say which word was taken for one, and what there is.
+[[noreturn]] void refuse_command(const CLI::App& app, int argc, const char* const* argv) {
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--log-level") {
+      ++i;
+    } else if (word.starts_with("-")) {
+      if (!word.starts_with("--log-level"))
+        fail(ErrorKind::BadInput, "option {} is not known before a command; commands are {}", word, known);
+    } else {
+      fail(ErrorKind::BadInput, "'{}' is not a command; commands are {}", word, known);
+    }
+  }
+  fail(ErrorKind::BadInput, "no command; commands are {}; 'redline --help' says more", known);
+}
+
+}  // namespace
+
+Settings read_settings(int argc, const char* const* argv) {
+  CLI::App app("redline runs the Qwen3.5 family and says how close it comes to what the hardware allows.",
+               "redline");
+  app.require_subcommand(1);
+  app.fallthrough();
+  bool version = false;
+  std::string level = "info";
+  app.add_flag("--version", version, "print the version and leave")->trigger_on_parse();
+  app.add_option("--log-level", level, "debug, info, warn, error or off")
+      ->envname("REDLINE_LOG_LEVEL")
+      ->capture_default_str();
+  InspectOptions inspect_options;
+  TokenizeOptions tokenize_options;
+  CLI::App* inspect = add_inspect(app, inspect_options);
+  add_tokenize(app, tokenize_options);
+
+  Settings settings;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App* asked = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
+    settings.command = Message{asked->help()};
+    return settings;
+  } catch (const CLI::ParseError& error) {
+    if (version) {
+      settings.command = Message{kVersion};
+      return settings;
+    }
+    if (app.get_subcommands().empty()) refuse_command(app, argc, argv);
+    fail(ErrorKind::BadInput, "{}; 'redline {} --help' lists what there is", error.what(),
+         app.get_subcommands().front()->get_name());
+  }
+  if (version) {
+    settings.command = Message{kVersion};
+    return settings;
+  }
+
+  const auto parsed = log::level_from_name(level);
+  ensure(parsed.has_value(), ErrorKind::BadInput,
+         "--log-level is '{}', expected debug, info, warn, error or off", level);
+  settings.log_level = *parsed;
+  if (inspect->parsed()) {
+    settings.command = std::move(inspect_options);
+  } else {
+    settings.command = std::move(tokenize_options);
+  }
+  return settings;
+}
+
+}  // namespace redline::cli

@@ -7,27 +7,39 @@ namespace redline::quant {
 
 Format format_of(const Scheme& scheme) {
   switch (scheme.element) {
-    case DType::BF16: return Format::Bf16;
-    case DType::F32: return Format::F32;
-    case DType::F16: return Format::F16;
-    case DType::F4E2M1: return Format::Nvfp4;
+    case DType::BF16:
+      return Format::Bf16;
+    case DType::F32:
+      return Format::F32;
+    case DType::F16:
+      return Format::F16;
+    case DType::F4E2M1:
+      return Format::Nvfp4;
     case DType::F8E4M3:
       if (scheme.block_columns > 0) return Format::Fp8Block;
       return scheme.channel_scale ? Format::Fp8Channel : Format::Fp8Tensor;
-    default: break;
+    default:
+      break;
   }
   fail(ErrorKind::Internal, "no weight format has elements of type {}", name_of(scheme.element));
 }
 
 const char* name_of(Format format) {
   switch (format) {
-    case Format::Bf16: return "BF16";
-    case Format::F32: return "F32";
-    case Format::F16: return "F16";
-    case Format::Fp8Tensor: return "FP8 per tensor";
-    case Format::Fp8Channel: return "FP8 per channel";
-    case Format::Fp8Block: return "FP8 128x128";
-    case Format::Nvfp4: return "NVFP4";
+    case Format::Bf16:
+      return "BF16";
+    case Format::F32:
+      return "F32";
+    case Format::F16:
+      return "F16";
+    case Format::Fp8Tensor:
+      return "FP8 per tensor";
+    case Format::Fp8Channel:
+      return "FP8 per channel";
+    case Format::Fp8Block:
+      return "FP8 128x128";
+    case Format::Nvfp4:
+      return "NVFP4";
   }
   return "?";
 }

@@ -1,5 +1,6 @@
-// What the stored bits of a weight mean: element type, scales, and whether scales multiply or divide. One small struct
-// describes every format the family is published in; "no scales" is a state of it. Sources: docs/formats.md.
+// What the stored bits of a weight mean: element type, scales, and whether scales multiply or divide. One
+// small struct describes every format the family is published in; "no scales" is a state of it. Sources:
+// docs/formats.md.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,13 @@ namespace redline::quant {
 enum class Format : std::uint8_t { Bf16, F32, F16, Fp8Tensor, Fp8Channel, Fp8Block, Nvfp4 };
 
 struct Scheme {
-  DType element = DType::BF16;             // F4E2M1 for NVFP4 (two codes to a byte on disk, low nibble = even k)
-  int block_rows = 0, block_columns = 0;   // elements under one block scale; 0, 0: not block-scaled. NVFP4: 1, 16
-  std::optional<DType> scale;              // type of the block or channel scales
-  bool channel_scale = false;              // one scale per row (FP8 per channel)
-  bool tensor_scale = false;               // one F32 for the whole tensor
-  bool tensor_scale_divides = false;       // compressed-tensors: w = code · scale / global
+  DType element = DType::BF16;  // F4E2M1 for NVFP4 (two codes to a byte on disk, low nibble = even k)
+  int block_rows = 0,
+      block_columns = 0;              // elements under one block scale; 0, 0: not block-scaled. NVFP4: 1, 16
+  std::optional<DType> scale;         // type of the block or channel scales
+  bool channel_scale = false;         // one scale per row (FP8 per channel)
+  bool tensor_scale = false;          // one F32 for the whole tensor
+  bool tensor_scale_divides = false;  // compressed-tensors: w = code · scale / global
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };
 

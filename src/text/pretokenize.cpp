@@ -16,8 +16,6 @@
 namespace redline::text {
 namespace {
 
-constexpr std::int32_t kCodePoints = 0x110000;
-
 struct KnownPattern {
   SplitPattern pattern;
   std::string_view regex;
@@ -136,10 +134,10 @@ std::optional<SplitPattern> split_pattern_from_regex(std::string_view regex) {
 // The quick check of Unicode's annex 15, its two properties derived from decompositions: a code point that
 // does not survive NFC alone is "no"; the last part of one that does may be composed with what precedes it
 // and is "maybe".
-NfcNormalizer::NfcNormalizer() : classes_(std::make_unique<std::uint8_t[]>(kCodePoints)) {
+NfcNormalizer::NfcNormalizer() : classes_(std::make_unique<std::uint8_t[]>(kEnd)) {
   std::vector<utf8proc_int32_t> composed;
   std::array<utf8proc_int32_t, 8> parts{};
-  for (std::int32_t c = 0; c < kCodePoints; ++c) {
+  for (std::int32_t c = 0; c < kEnd; ++c) {
     if (c >= 0xAC00 && c <= 0xD7A3) continue;  // Hangul syllables stay as they are
     const utf8proc_property_t* property = utf8proc_get_property(c);
     std::uint8_t& here = classes_[static_cast<std::size_t>(c)];

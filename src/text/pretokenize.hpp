@@ -29,14 +29,17 @@ class NfcNormalizer {
 
  private:
   std::uint8_t class_of(std::int32_t code_point) const {
-    return code_point < 0x300 ? kStarter : classes_[static_cast<std::size_t>(code_point)];
+    return code_point < 0x300 || code_point >= kEnd ? kStarter
+                                                    : classes_[static_cast<std::size_t>(code_point)];
   }
   std::size_t find_doubt(std::string_view text, std::size_t from) const;
 
+  static constexpr std::int32_t kEnd =
+      0x30000;  // beyond are ideographs, tags and private use, which NFC never touches
   static constexpr std::uint8_t kStarter =
       0;  // combining class 0, unchanged by NFC, never composed with what precedes
   static constexpr std::uint8_t kDoubt = 255;  // NFC changes it, or may compose it with what precedes
-  std::unique_ptr<std::uint8_t[]> classes_;    // [0x110000]; other values are combining classes
+  std::unique_ptr<std::uint8_t[]> classes_;    // [kEnd]; other values are combining classes
 };
 
 // Character classes that flags of added tokens ask for.

@@ -275,12 +275,12 @@ class Reader {
 
 TokenizerFile read_padded(simdjson::padded_string_view json, std::string_view name) {
   const JsonSource source{name, std::string_view(json.data(), json.length())};
-  if (const auto broken = find_invalid_utf8(source.json)) {
-    source.refuse(ErrorKind::BadCheckpoint, *broken, fmt::format("byte {} is not UTF-8", *broken));
-  }
   ondemand::parser parser;
   ondemand::document document;
   if (const auto code = parser.iterate(json).get(document); code != simdjson::SUCCESS) {
+    if (const auto broken = find_invalid_utf8(source.json)) {
+      source.refuse(ErrorKind::BadCheckpoint, *broken, fmt::format("byte {} is not UTF-8", *broken));
+    }
     source.refuse(ErrorKind::BadCheckpoint, 0,
                   fmt::format("{}, expected a JSON object", simdjson::error_message(code)));
   }

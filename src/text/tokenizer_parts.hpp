@@ -57,6 +57,12 @@ struct AddedEntry {
 struct TokenizerParts {  // views point into the parser's memory
   std::vector<AddedEntry> added_tokens;
   Component normalizer, pre_tokenizer, post_processor, decoder;
+  TokenizerParts() {  // a part that is missing has a name all the same
+    normalizer.field = "normalizer";
+    pre_tokenizer.field = "pre_tokenizer";
+    post_processor.field = "post_processor";
+    decoder.field = "decoder";
+  }
   std::optional<std::string> model_type;
   std::size_t model_offset = 0;
   bool ignore_merges = false;

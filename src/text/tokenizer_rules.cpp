@@ -33,9 +33,8 @@ class Rules {
     const std::string found = !part.present       ? "null"
                               : part.type.empty() ? "without a type"
                                                   : fmt::format("\"{}\"", part.type);
-    source_.refuse(
-        ErrorKind::Unsupported, part.offset,
-        fmt::format("{} is {}, {}", part.field.empty() ? "a component" : part.field, found, expected));
+    source_.refuse(ErrorKind::Unsupported, part.offset,
+                   fmt::format("{} is {}, {}", part.field, found, expected));
   }
   void no_unknown_fields(const Component& part) const {
     if (part.unknown.empty()) return;
@@ -240,24 +239,38 @@ class Rules {
     }
   }
 
+  // Half a million look-ups in a table that no cache holds: the memory of those to come is asked for ahead of
+  // time, and results need none where tokens are numbered in the order of their merges, as trainers number
+  // them.
   void merges() {
+    constexpr std::size_t kAhead = 8;
     file_.merges.reserve(parts_.merges.size());
     std::string joined;
+    std::int32_t last_result = TokenIndex::kNone;
     for (std::size_t rank = 0; rank < parts_.merges.size(); ++rank) {
+      if (rank + kAhead < parts_.merges.size()) {
+        index_.prefetch(parts_.merges[rank + kAhead].left);
+        index_.prefetch(parts_.merges[rank + kAhead].right);
+      }
       const MergeEntry& entry = parts_.merges[rank];
       joined.assign(entry.left).append(entry.right);
-      const auto id_of = [&](std::string_view spelling) {
-        const std::int32_t id = index_.find(spelling, text_of());
-        if (id == TokenIndex::kNone) {
-          source_.refuse(
-              ErrorKind::BadCheckpoint, entry.offset,
-              fmt::format("model.merges[{}] (\"{}\", \"{}\") needs a token \"{}\", which model.vocab lacks",
-                          rank, entry.left, entry.right, spelling));
-        }
-        return id;
-      };
-      file_.merges.push_back({id_of(entry.left), id_of(entry.right), id_of(joined)});
+      const auto next = static_cast<std::size_t>(last_result + 1);
+      const bool in_order = next < spellings_.size() && spellings_[next] == joined;
+      last_result = in_order ? last_result + 1 : id_in_merge(rank, joined);
+      file_.merges.push_back({id_in_merge(rank, entry.left), id_in_merge(rank, entry.right), last_result});
     }
+  }
+
+  std::int32_t id_in_merge(std::size_t rank, std::string_view spelling) const {
+    const std::int32_t id = index_.find(spelling, text_of());
+    if (id == TokenIndex::kNone) {
+      const MergeEntry& entry = parts_.merges[rank];
+      source_.refuse(
+          ErrorKind::BadCheckpoint, entry.offset,
+          fmt::format("model.merges[{}] (\"{}\", \"{}\") needs a token \"{}\", which model.vocab lacks", rank,
+                      entry.left, entry.right, spelling));
+    }
+    return id;
   }
 
   struct TextOf {

@@ -10,7 +10,8 @@ namespace redline {
 namespace {
 
 TEST(DType, NamesGoBothWays) {
-  for (DType dtype : {DType::F32, DType::BF16, DType::F16, DType::F8E4M3, DType::F4E2M1, DType::I32, DType::I64, DType::U8}) {
+  for (DType dtype : {DType::F32, DType::BF16, DType::F16, DType::F8E4M3, DType::F4E2M1, DType::I32,
+                      DType::I64, DType::U8}) {
     EXPECT_EQ(dtype_from_name(name_of(dtype)), dtype);
   }
   EXPECT_EQ(dtype_from_name("F8_E5M2"), std::nullopt);

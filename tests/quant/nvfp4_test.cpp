@@ -183,6 +183,16 @@ TEST(Nvfp4, BlocksOfZeros) {
   }
 }
 
+TEST(Nvfp4, NegativeValuesThatRoundToZeroKeepTheirSignUnlessTheQuotientIsZero) {
+  // Step 448: -1 / 448 rounds to -0, code 8; the smallest float / 448 is zero already, code 0.
+  const std::vector<float> values = block_of({2688, -1, -std::numeric_limits<float>::denorm_min(), -0.0f});
+  for (Nvfp4Form form : {Nvfp4Form::ModelOpt, Nvfp4Form::CompressedTensors}) {
+    const Encoded encoded = encode(form, values, 1, 1.0f);
+    EXPECT_EQ(encoded.codes[0], 0x87);
+    EXPECT_EQ(encoded.codes[1], 0x00);
+  }
+}
+
 TEST(Nvfp4, TinyBlocksBesideALargeOne) {
   // The second block asks for a scale of 448 · 1e-7, far below e4m3's smallest: 2^-9 here, zero and so 0.125
   // there.

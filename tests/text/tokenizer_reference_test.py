@@ -29,6 +29,13 @@ SEED = 20_251
 LINES = 24_000
 BROKEN_LINES = 3_000
 RANDOM_ID_LINES = 3_000
+PUBLISHED = [  # read off the published tokenizer by others
+    (
+        "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+        [248045, 846, 198, 9419, 248046, 198, 248045, 74455, 198, 248068, 271, 248069, 271],
+    ),
+    ("สวัสดีครับ ผมชื่ออเล็กซ์", [34469, 168607, 153295, 173922, 153380, 22216, 151752, 172769]),
+]
 
 
 def redline(folder, lines, *options):
@@ -76,6 +83,8 @@ def real_vocabulary(folder, known):
         return False
     path = vocabulary.build(folder / "qwen3.5")
     library = tokenizers.Tokenizer.from_file(str(path))
+    for text, ids in PUBLISHED:
+        compare(f"published vector {text[:12]!r}", [text], [ids], our_ids(path.parent, [text]))
     texts = Texts(SEED, known)
     lines = [texts.line() for _ in range(LINES)]
     print(f"real vocabulary: {library.get_vocab_size()} tokens, {LINES} lines, {sum(map(len, lines))} characters", flush=True)
@@ -164,6 +173,37 @@ def small_vocabularies(folder, known):
         compare_variant(folder, f"added tokens {number}", describe(added=added), lines)
 
 
+def command_output(folder):
+    """What the command prints for one text, for people and for programs."""
+    file = folder / "tokenizer.json"
+    # By default text cannot create added tokens and the library always lets it, so the two are compared without any.
+    description = json.loads(file.read_text(encoding="utf-8")) | {"added_tokens": []}
+    file.write_text(json.dumps(description), encoding="utf-8")
+
+    def run(*arguments, expect=0):
+        done = subprocess.run([PROGRAM, "tokenize", str(folder), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode != expect:
+            raise SystemExit(f"{arguments}: ended with {done.returncode}, expected {expect}: {done.stderr}")
+        return done.stdout if expect == 0 else done.stderr
+
+    found = json.loads(run("--json", "--text", "7 é\n"))
+    library = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    ids = library.encode("7 é\n").ids
+    pieces = [library.decode([i]) for i in ids]
+    compare("json object", ["7 é\n"], [{"ids": ids, "pieces": pieces, "count": len(ids)}], [found])
+    table = "".join(f"{i:>8}  {json.dumps(piece, ensure_ascii=False)}\n" for i, piece in zip(ids, pieces))
+    compare("table", ["7 é\n"], [table + f"{len(ids)} tokens\n"], [run("--text", "7 é\n")])
+    listed = ", ".join(map(str, ids))
+    compare("ids to text", [listed], ["7 é\n\n"], [run("--decode", "--text", f"[{listed}]")])
+    size = library.get_vocab_size()
+    refusals = [
+        (["--decode", "--text", "1, x2"], 'redline: ids: "x2" is not a token id, expected numbers such as 9419, 198\n'),
+        (["--decode", "--text", f"{size}"], f"redline: token id {size} is outside the vocabulary, expected 0 to {size - 1}\n"),
+    ]
+    for arguments, sentence in refusals:
+        compare("refusal", [arguments], [sentence], [run(*arguments, expect=2)])
+
+
 def compare_variant(folder, name, description, lines):
     home = folder / "variant"
     home.mkdir(exist_ok=True)
@@ -184,6 +224,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         small_vocabularies(folder, known)
+        command_output(folder / "variant")
         if not real_vocabulary(folder, known):
             sys.exit(77)
 

@@ -100,7 +100,7 @@ def nvfp4_inputs():
     def normal(*shape):
         return torch.randn(*shape, generator=generator)
 
-    gaussian = (normal(16, 64) * 0.02).to(torch.bfloat16).float()
+    gaussian = (normal(8, 64) * 0.02).to(torch.bfloat16).float()
     wide = torch.sign(normal(8, 64)) * torch.exp(normal(8, 64) * 4)
     with_zeros = (normal(4, 64) * 0.1).to(torch.bfloat16).float()
     with_zeros[1, 16:32] = 0
@@ -113,9 +113,17 @@ def nvfp4_inputs():
         ties[row] = torch.tensor([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 6] * 8) * torch.where(normal(64) < 0, -1.0, 1.0)
     ties[3, 48:64] = torch.nextafter(ties[3, 48:64], torch.tensor(float("inf")))
     ties[3, 63] = 6
+    # Blocks whose scale lies within a float step or two of a tie of e4m3: the order of float operations decides.
+    borders = torch.zeros(10, 64)
+    borders[0, 0] = largest = 0.7310586
+    e4m3 = torch.arange(0x30, 0x7E).to(torch.uint8).view(torch.float8_e4m3fn).float()
+    for block in range(1, 40):
+        tie = (e4m3[block] + e4m3[block + 1]) / 2
+        value = (tie * 6 * (torch.tensor(largest) / 2688)).view(torch.int32) + (block % 5 - 2)
+        borders[block // 4, block % 4 * 16 + 3] = value.view(torch.float32)
     one_outlier = (normal(4, 64) * 1e-3).to(torch.bfloat16).float()
     one_outlier[2, 17] = 1000.0
-    return {"gaussian bf16": gaussian, "gaussian f32": normal(8, 64) * 0.3, "wide": wide, "zero blocks": with_zeros, "ties": ties,
+    return {"gaussian bf16": gaussian, "gaussian f32": normal(8, 64) * 0.3, "wide": wide, "zero blocks": with_zeros, "ties": ties, "borders of scales": borders,
             "one outlier": one_outlier, "large": normal(2, 32) * 1e30, "small": normal(2, 32) * 1e-30}
 
 

@@ -255,7 +255,7 @@ Config read_config(const ConfigValue& root) {
   expect_switches(fields);
 
   Config config;
-  config.architecture = architecture.name;
+  config.architecture = architecture.moe ? "qwen3_5_moe" : "qwen3_5";
   config.layers = fields.size("num_hidden_layers", kMostLayers);
   config.hidden = fields.size("hidden_size", kWidest);
   config.vocabulary = fields.size("vocab_size", kMostWords);

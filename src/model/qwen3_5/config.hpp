@@ -36,7 +36,7 @@ struct Vision {
 };
 
 struct Config {
-  std::string architecture;  // "Qwen3_5MoeForConditionalGeneration"
+  std::string architecture;  // "qwen3_5", "qwen3_5_moe"
   std::int64_t layers = 0, hidden = 0, vocabulary = 0, positions = 0;
   std::vector<Mixer> mixers;  // [layers]
 
