@@ -26,7 +26,7 @@ if(REDLINE_TESTS)
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
   endfunction()
 
-  foreach(layer core quant text checkpoint device ops model runtime cli)
+  foreach(layer core quant text checkpoint device ops model runtime chat cli)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${layer}/*_test.cpp)
     if(files)
       redline_test(${layer}_test LABELS unit USES ${layer} FILES ${files})

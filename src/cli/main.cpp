@@ -20,6 +20,9 @@ struct Run {
   }
   int operator()(const InspectOptions& options) const { return run_inspect(options); }
   int operator()(const TokenizeOptions& options) const { return run_tokenize(options); }
+  int operator()(const GenerateOptions& options) const { return run_generate(options); }
+  int operator()(const ChatOptions& options) const { return run_chat(options); }
+  int operator()(const BenchOptions& options) const { return run_bench(options); }
 };
 
 // stdout may be a full disk: what was printed must have arrived before we claim success.

@@ -4,11 +4,10 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.hpp"
+#include "core/version.hpp"
 
 namespace redline::cli {
 namespace {
-
-constexpr const char* kVersion = "redline 0.1.0\n";
 
 constexpr const char* kModelHelp =
     "checkpoint folder, or synthetic:NAME[@PRECISION] (names "
@@ -50,6 +49,69 @@ CLI::App* add_tokenize(CLI::App& app, TokenizeOptions& options) {
   return command;
 }
 
+void add_model(CLI::App* command, ModelOptions& options) {
+  command->add_option("model", options.model, kModelHelp)->required();
+  command->add_option("--device", options.device, "where it runs: cpu")->capture_default_str();
+  command->add_option("--max-model-len", options.max_model_len, "tokens of context to make room for, prompt and answer together")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command->add_option("--force", options.force, "OPERATOR=CANDIDATE that must run, as in matmul=cpu/any/loops; may be given several times");
+  command->add_option("--ban", options.ban, "OPERATOR=CANDIDATE that must not run; may be given several times");
+}
+
+void add_drafts(CLI::App* command, int& drafts) {
+  command->add_option("--drafts", drafts, "guesses of the draft head (MTP) to verify with each step")->check(CLI::Range(0, 8))->capture_default_str();
+}
+
+void add_sampling(CLI::App* command, SamplingOptions& options) {
+  command->add_option("--temperature", options.temperature, "0 takes the most likely token")->check(CLI::Range(0.0, 100.0));
+  command->add_option("--top-p", options.top_p, "the smallest set of tokens with this probability")->check(CLI::Range(0.0, 1.0));
+  command->add_option("--top-k", options.top_k, "the most likely K tokens; 0: all")->check(CLI::Range(0, 1 << 30));
+  command->add_option("--min-p", options.min_p, "tokens at least this likely, relative to the likeliest")->check(CLI::Range(0.0, 1.0));
+  command->add_option("--seed", options.seed, "the same seed gives the same text");
+  command->add_option("--max-tokens", options.max_tokens, "the answer's length at most (without it: until the context is full)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  add_drafts(command, options.drafts);
+}
+
+void add_words(CLI::App* command, std::optional<std::string>& system, std::optional<std::string>& chat_template, std::optional<bool>& thinking) {
+  command->add_option("--system", system, "system message");
+  command->add_option("--chat-template", chat_template, "Jinja file instead of the checkpoint's template");
+  command->add_option_function<std::string>("--thinking", [&thinking](const std::string& value) { thinking = value == "on"; },
+                                            "on or off (without it: as the checkpoint's template has it)")
+      ->check(CLI::IsMember({"on", "off"}));
+}
+
+CLI::App* add_generate(CLI::App& app, GenerateOptions& options) {
+  CLI::App* command = app.add_subcommand("generate", "one completion of a prompt; reads standard input without --prompt");
+  add_model(command, options.model);
+  add_sampling(command, options.sampling);
+  add_words(command, options.system, options.chat_template, options.thinking);
+  command->add_option("--prompt", options.prompt, "the prompt");
+  command->add_flag("--raw", options.raw, "continue the text as it stands, without the chat template; control tokens in it count");
+  command->add_option("--logits", options.logits, "write the logits behind every prompt token to this file (safetensors)");
+  command->add_flag("--json", options.json, "one JSON object on standard output");
+  return command;
+}
+
+CLI::App* add_chat(CLI::App& app, ChatOptions& options) {
+  CLI::App* command = app.add_subcommand("chat", "a conversation in the terminal");
+  add_model(command, options.model);
+  add_sampling(command, options.sampling);
+  add_words(command, options.system, options.chat_template, options.thinking);
+  return command;
+}
+
+CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
+  CLI::App* command = app.add_subcommand("bench", "how fast this machine decodes and reads prompts, the share of its ceiling, and where the time goes");
+  add_model(command, options.model);
+  add_drafts(command, options.drafts);
+  command->add_option("--context", options.context, "tokens before the decoded ones")->capture_default_str();
+  command->add_option("--steps", options.steps, "decoded tokens that are timed")->capture_default_str();
+  command->add_option("--prompt-tokens", options.prompts, "lengths of prompts that are timed")->capture_default_str();
+  command->add_flag("--json", options.json, "one JSON object on standard output");
+  return command;
+}
+
 // No command was recognised: say which word was taken for one, and what there is.
 [[noreturn]] void refuse_command(const CLI::App& app, int argc, const char* const* argv) {
   std::string known;
@@ -85,7 +147,13 @@ Settings read_settings(int argc, const char* const* argv) {
   InspectOptions inspect_options;
   TokenizeOptions tokenize_options;
   CLI::App* inspect = add_inspect(app, inspect_options);
-  add_tokenize(app, tokenize_options);
+  CLI::App* tokenize = add_tokenize(app, tokenize_options);
+  GenerateOptions generate_options;
+  CLI::App* generate = add_generate(app, generate_options);
+  ChatOptions chat_options;
+  CLI::App* chat = add_chat(app, chat_options);
+  BenchOptions bench_options;
+  CLI::App* bench = add_bench(app, bench_options);
 
   Settings settings;
   try {
@@ -96,7 +164,7 @@ Settings read_settings(int argc, const char* const* argv) {
     return settings;
   } catch (const CLI::ParseError& error) {
     if (version) {
-      settings.command = Message{kVersion};
+      settings.command = Message{fmt::format("redline {} ({})\n", kVersion, kCommit)};
       return settings;
     }
     if (app.get_subcommands().empty()) refuse_command(app, argc, argv);
@@ -104,7 +172,7 @@ Settings read_settings(int argc, const char* const* argv) {
          app.get_subcommands().front()->get_name());
   }
   if (version) {
-    settings.command = Message{kVersion};
+    settings.command = Message{fmt::format("redline {} ({})\n", kVersion, kCommit)};
     return settings;
   }
 
@@ -112,11 +180,11 @@ Settings read_settings(int argc, const char* const* argv) {
   ensure(parsed.has_value(), ErrorKind::BadInput,
          "--log-level is '{}', expected debug, info, warn, error or off", level);
   settings.log_level = *parsed;
-  if (inspect->parsed()) {
-    settings.command = std::move(inspect_options);
-  } else {
-    settings.command = std::move(tokenize_options);
-  }
+  if (inspect->parsed()) settings.command = std::move(inspect_options);
+  if (tokenize->parsed()) settings.command = std::move(tokenize_options);
+  if (generate->parsed()) settings.command = std::move(generate_options);
+  if (chat->parsed()) settings.command = std::move(chat_options);
+  if (bench->parsed()) settings.command = std::move(bench_options);
   return settings;
 }
 

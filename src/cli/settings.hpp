@@ -5,6 +5,9 @@
 #include <string>
 #include <variant>
 
+#include "cli/bench.hpp"
+#include "cli/chat.hpp"
+#include "cli/generate.hpp"
 #include "cli/inspect.hpp"
 #include "cli/tokenize.hpp"
 #include "core/log.hpp"
@@ -18,7 +21,7 @@ struct Message {
 
 struct Settings {
   log::Level log_level = log::Level::Info;
-  std::variant<Message, InspectOptions, TokenizeOptions> command;
+  std::variant<Message, InspectOptions, TokenizeOptions, GenerateOptions, ChatOptions, BenchOptions> command;
 };
 
 // Throws Error (BadInput) with one sentence and a hint where the arguments make no sense.

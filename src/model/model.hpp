@@ -3,11 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.hpp"
 #include "core/tensor.hpp"
 #include "ops/exec.hpp"
 #include "ops/ring.hpp"
@@ -59,14 +57,5 @@ class Model {
   // continues a draft); row r predicts the token after batch.tokens[r].
   virtual void draft(ops::Exec& exec, const BatchView& batch, const TensorView& hidden, const CacheView& cache, ForwardOut& out) const = 0;
 };
-
-struct LoadOptions {
-  DType activations = DType::BF16;  // F32 only together with references (tests)
-  std::uint64_t seed = 1;           // of synthetic weights
-};
-
-// Strict: a tensor that is missing, or there and not known, stops the load with its name. `files` must outlive the model, which on a CPU
-// reads weights where the memory map has them.
-std::unique_ptr<Model> load(const checkpoint::Checkpoint& files, const std::string& name, ops::Exec& exec, const LoadOptions& options);
 
 }  // namespace redline::model

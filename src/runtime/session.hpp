@@ -43,6 +43,10 @@ class Session {
 
   const TensorView& hidden() const { return hidden_; }  // of the rows of the last call
   std::int64_t length() const { return length_; }
+  const model::ModelInfo& info() const { return model_.info(); }
+  const Options& options() const { return options_; }
+  // For operators that follow a step, as sampling does: scratch lies behind the step's activations.
+  ops::Exec exec() { return {device_, {}, arena_, choices_, profile}; }
   void reset();  // an empty sequence again
   ops::Profile* profile = nullptr;  // where the time of each operator is noted, if anyone asks
 
@@ -55,7 +59,6 @@ class Session {
   };
   model::BatchView batch_of(const Rows& rows);
   TensorView step(const Rows& rows);
-  ops::Exec exec() { return {device_, {}, arena_, choices_, profile}; }
 
   const model::Model& model_;
   Device& device_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "checkpoint/checkpoint.hpp"
+#include "model/load.hpp"
 #include "model/model.hpp"
 #include "model/qwen3_5/config.hpp"
 
