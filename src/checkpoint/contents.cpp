@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "checkpoint/name_table.hpp"
 #include "checkpoint/names.hpp"
 #include "checkpoint/safetensors.hpp"
 #include "checkpoint/weight_files.hpp"
@@ -93,6 +94,8 @@ class FolderReader {
                      .all_read = header.all_read,
                      .has_tensors = !header.tensors.empty(),
                      .bytes_here = header.bytes_here};
+    contents_.tensors.reserve(
+        std::max(contents_.tensors.size() + header.tensors.size(), weights_.index.size()));
     for (const HeaderTensor& tensor : header.tensors) {
       add({.dtype = tensor.dtype,
            .shape = tensor.shape,
@@ -138,30 +141,29 @@ class FolderReader {
     }
   }
 
+  auto listed_name() const {
+    return [this](std::uint32_t number) { return std::string_view(weights_.index[number].name); };
+  }
+
   void hold_against_index() {
     std::unordered_map<std::string_view, int> numbers;
     for (std::size_t file = 0; file < labels_.size(); ++file)
       numbers.emplace(labels_[file], static_cast<int>(file));
-    struct Listed {
-      int file = -1;
-      int found_in = -1;
-    };
-    listed_.reserve(weights_.index.size());
-    std::unordered_map<std::string_view, Listed> listed;
-    listed.reserve(weights_.index.size());
+    listed_ = NameTable(weights_.index.size());
+    files_listed_.reserve(weights_.index.size());
     for (const IndexEntry& entry : weights_.index) {
-      const int file = numbers.at(entry.shard);
-      listed.emplace(entry.name, Listed{.file = file});
-      listed_.emplace(entry.name, file);
+      listed_.insert(entry.name, static_cast<std::uint32_t>(files_listed_.size()), listed_name());
+      files_listed_.push_back(numbers.at(entry.shard));
     }
 
+    std::vector<int> found_in(weights_.index.size(), -1);
     std::map<int, Tally> unlisted;
     for (const Tensor& tensor : contents_.tensors) {
-      const auto at = listed.find(tensor.name_on_disk);
-      if (at == listed.end()) {
+      const std::uint32_t at = listed_.find(tensor.name_on_disk, listed_name());
+      if (at == NameTable::kNone) {
         unlisted[tensor.file].add(tensor.name_on_disk);
-      } else if (at->second.found_in != at->second.file) {
-        at->second.found_in = tensor.file;
+      } else if (found_in[at] != files_listed_[at]) {
+        found_in[at] = tensor.file;
       }
     }
     for (const auto& [file, tally] : unlisted) {
@@ -171,15 +173,16 @@ class FolderReader {
     }
 
     std::map<std::pair<int, int>, Tally> lacking;  // by the file that should have it and the one that has
-    for (const IndexEntry& entry : weights_.index) {
-      const Listed& at = listed.at(entry.name);
-      if (at.found_in == at.file || is_ignored(entry.name)) continue;
-      const Shard& shard = shards_[static_cast<std::size_t>(at.file)];
+    for (std::size_t i = 0; i < weights_.index.size(); ++i) {
+      const IndexEntry& entry = weights_.index[i];
+      const int file = files_listed_[i];
+      if (found_in[i] == file || is_ignored(entry.name)) continue;
+      const Shard& shard = shards_[static_cast<std::size_t>(file)];
       if (!shard.readable) {
         // Missing or broken as a whole, which is said once: the names still count.
-        if (at.found_in < 0) add({.has_shape = false, .file = at.file}, entry.name);
+        if (found_in[i] < 0) add({.has_shape = false, .file = file}, entry.name);
       } else if (shard.all_read) {
-        lacking[{at.file, at.found_in}].add(entry.name);
+        lacking[{file, found_in[i]}].add(entry.name);
       }
     }
     for (const auto& [files, tally] : lacking) {
@@ -199,8 +202,8 @@ class FolderReader {
   void sort_by_name() {
     std::vector<Tensor>& tensors = contents_.tensors;
     const auto rank = [&](const Tensor& tensor) {
-      const auto at = listed_.find(tensor.name_on_disk);
-      return at != listed_.end() && at->second == tensor.file ? -1 : tensor.file;
+      const std::uint32_t at = listed_.find(tensor.name_on_disk, listed_name());
+      return at != NameTable::kNone && files_listed_[at] == tensor.file ? -1 : tensor.file;
     };
     std::vector<std::uint32_t> order(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
@@ -278,7 +281,8 @@ class FolderReader {
   Contents contents_;
   std::vector<std::string> labels_;  // file names beside contents_.files
   std::vector<Shard> shards_;
-  std::unordered_map<std::string_view, int> listed_;  // name on disk -> file that the index places it in
+  NameTable listed_{0};            // name on disk -> number of its entry in the index
+  std::vector<int> files_listed_;  // beside the index: the file that it places the tensor in
   std::size_t ignored_ = 0;
 };
 

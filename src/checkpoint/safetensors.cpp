@@ -9,8 +9,9 @@
 #include <array>
 #include <limits>
 #include <optional>
-#include <unordered_set>
+#include <utility>
 
+#include "checkpoint/name_table.hpp"
 #include "core/error.hpp"
 
 namespace redline::checkpoint {
@@ -57,6 +58,25 @@ const char* fault_of_name(std::string_view name) {
   if (name.find('\0') != std::string_view::npos) return "the name holds a zero byte";
   return nullptr;
 }
+
+// Which keys of an object have been there; they lie in the parser, which outlives this.
+class Names {
+ public:
+  explicit Names(std::size_t expected) : table_(expected) { names_.reserve(expected); }
+
+  // false: it is there already.
+  bool add(std::string_view name) {
+    const auto number = static_cast<std::uint32_t>(names_.size());
+    const auto name_of = [this](std::uint32_t other) { return names_[other]; };
+    if (table_.insert(name, number, name_of) != number) return false;
+    names_.push_back(name);
+    return true;
+  }
+
+ private:
+  NameTable table_;
+  std::vector<std::string_view> names_;
+};
 
 using Sentence = std::optional<std::string>;  // what is wrong, if anything
 
@@ -263,11 +283,10 @@ SafetensorsHeader read_header(std::span<const std::byte> file, std::string_view 
   header.readable = true;
   header.all_read = true;
   header.tensors.reserve(object->size());
-  std::unordered_set<std::string_view> seen;  // views into the parser, which outlives it
-  seen.reserve(object->size());
+  Names seen(object->size());
   bool has_bytes = false;
   for (const dom::key_value_pair field : *object) {
-    if (!seen.insert(field.key).second) {
+    if (!seen.add(field.key)) {
       faults.push_back(fmt::format("{}: the header names \"{}\" twice", label, printable(field.key)));
       header.all_read = false;
       continue;
@@ -317,8 +336,7 @@ std::vector<IndexEntry> read_index(std::span<const std::byte> file, std::string_
     return entries;
   }
   entries.reserve(map.size());
-  std::unordered_set<std::string_view> seen;
-  seen.reserve(map.size());
+  Names seen(map.size());
   for (const dom::key_value_pair field : map) {
     std::string_view shard;
     // A name with a folder in it could reach outside the checkpoint.
@@ -328,7 +346,7 @@ std::vector<IndexEntry> read_index(std::span<const std::byte> file, std::string_
     };
     if (const char* fault = fault_of_name(field.key)) {
       faults.push_back(fmt::format("{}: tensor \"{}\": {}", label, printable(field.key), fault));
-    } else if (!seen.insert(field.key).second) {
+    } else if (!seen.add(field.key)) {
       faults.push_back(fmt::format("{}: weight_map names \"{}\" twice", label, printable(field.key)));
     } else if (field.value.get_string().get(shard) != simdjson::SUCCESS) {
       faults.push_back(fmt::format("{}: tensor \"{}\": expected a file name", label, printable(field.key)));
