@@ -31,6 +31,31 @@ struct Tally {
   }
 };
 
+// Merges what is in order already: writers sort by name within each type, or count layers and experts up, so
+// that a hundred thousand names come in a few hundred runs.
+template <class Item, class Before>
+void sort_runs(std::vector<Item>& items, const Before& comes_before) {
+  std::vector<std::size_t> ends;  // of each run
+  for (std::size_t i = 1; i <= items.size(); ++i) {
+    if (i == items.size() || comes_before(items[i], items[i - 1])) ends.push_back(i);
+  }
+  std::vector<Item> merged(items.size());
+  while (ends.size() > 1) {
+    std::vector<std::size_t> longer;
+    std::size_t begin = 0;
+    const auto at = [&](std::size_t place) { return items.begin() + static_cast<std::ptrdiff_t>(place); };
+    for (std::size_t run = 0; run < ends.size(); run += 2) {
+      const std::size_t middle = ends[run], end = ends[std::min(run + 1, ends.size() - 1)];
+      std::merge(at(begin), at(middle), at(middle), at(end),
+                 merged.begin() + static_cast<std::ptrdiff_t>(begin), comes_before);
+      longer.push_back(end);
+      begin = end;
+    }
+    items.swap(merged);
+    ends = std::move(longer);
+  }
+}
+
 class FolderReader {
  public:
   explicit FolderReader(const fs::path& folder) : folder_(folder), weights_(find_weight_files(folder)) {}
@@ -88,7 +113,7 @@ class FolderReader {
       return fault(label, error.what(), error.kind());
     }
     std::vector<std::string> sentences;
-    const SafetensorsHeader header = read_header(contents_.maps[file].bytes(), label, sentences);
+    SafetensorsHeader header = read_header(contents_.maps[file].bytes(), label, sentences);
     for (std::string& sentence : sentences) fault(label, std::move(sentence));
     shards_[file] = {.readable = header.readable,
                      .all_read = header.all_read,
@@ -104,15 +129,17 @@ class FolderReader {
            .bytes = tensor.end - tensor.begin},
           tensor.name);
     }
+    contents_.texts.adopt(std::move(header.names));
   }
 
+  // The name on disk lies where it stays.
   void add(Tensor tensor, std::string_view name_on_disk) {
     if (is_ignored(name_on_disk)) {
       ++ignored_;
       return;
     }
     const InternalName internal = internal_name(name_on_disk);
-    tensor.name_on_disk = contents_.texts.keep({}, name_on_disk);
+    tensor.name_on_disk = name_on_disk;
     tensor.name =
         internal.head.empty() ? tensor.name_on_disk : contents_.texts.keep(internal.head, internal.tail);
     contents_.tensors.push_back(tensor);
@@ -180,7 +207,7 @@ class FolderReader {
       const Shard& shard = shards_[static_cast<std::size_t>(file)];
       if (!shard.readable) {
         // Missing or broken as a whole, which is said once: the names still count.
-        if (found_in[i] < 0) add({.has_shape = false, .file = file}, entry.name);
+        if (found_in[i] < 0) add({.has_shape = false, .file = file}, contents_.texts.keep({}, entry.name));
       } else if (shard.all_read) {
         lacking[{file, found_in[i]}].add(entry.name);
       }
@@ -205,17 +232,24 @@ class FolderReader {
       const std::uint32_t at = listed_.find(tensor.name_on_disk, listed_name());
       return at != NameTable::kNone && files_listed_[at] == tensor.file ? -1 : tensor.file;
     };
-    std::vector<std::uint32_t> order(tensors.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const int names = tensors[a].name.compare(tensors[b].name);
+    struct Key {
+      std::string_view name;
+      std::uint32_t number;
+    };
+    const auto comes_before = [&](const Key& a, const Key& b) {
+      const int names = a.name.compare(b.name);
       if (names != 0) return names < 0;
-      const int first = rank(tensors[a]), second = rank(tensors[b]);
-      return first != second ? first < second : a < b;
-    });
+      const int first = rank(tensors[a.number]), second = rank(tensors[b.number]);
+      return first != second ? first < second : a.number < b.number;
+    };
+    std::vector<Key> keys;
+    keys.reserve(tensors.size());
+    for (const Tensor& tensor : tensors)
+      keys.push_back({tensor.name, static_cast<std::uint32_t>(keys.size())});
+    sort_runs(keys, comes_before);
     std::vector<Tensor> sorted;
     sorted.reserve(tensors.size());
-    for (const std::uint32_t i : order) sorted.push_back(tensors[i]);
+    for (const Key& key : keys) sorted.push_back(tensors[key.number]);
     tensors = std::move(sorted);
   }
 
@@ -225,7 +259,8 @@ class FolderReader {
     std::size_t kept = 0;
     for (const Tensor& tensor : tensors) {
       if (kept == 0 || tensors[kept - 1].name != tensor.name) {
-        tensors[kept++] = tensor;
+        if (&tensors[kept] != &tensor) tensors[kept] = tensor;
+        ++kept;
         continue;
       }
       const Tensor& first = tensors[kept - 1];

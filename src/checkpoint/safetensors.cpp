@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -182,6 +183,19 @@ void read_metadata(const dom::element& value, std::string_view label, Safetensor
   }
 }
 
+// Out of the parser, into the header.
+void keep_names(SafetensorsHeader& header) {
+  std::size_t size = 0;
+  for (const HeaderTensor& tensor : header.tensors) size += tensor.name.size();
+  header.names = std::make_unique_for_overwrite<char[]>(size);
+  char* place = header.names.get();
+  for (HeaderTensor& tensor : header.tensors) {
+    std::memcpy(place, tensor.name.data(), tensor.name.size());
+    tensor.name = {place, tensor.name.size()};
+    place += tensor.name.size();
+  }
+}
+
 // How the tensors lie beside each other, and whether the file ends where they do.
 void check_ranges(const SafetensorsHeader& header, std::uint64_t file_bytes, std::string_view label,
                   std::vector<std::string>& faults) {
@@ -295,7 +309,7 @@ SafetensorsHeader read_header(std::span<const std::byte> file, std::string_view 
       read_metadata(field.value, label, header, faults);
       continue;
     }
-    HeaderTensor tensor{.name = std::string(field.key)};
+    HeaderTensor tensor{.name = field.key};
     Sentence wrong;
     if (const char* fault = fault_of_name(field.key)) wrong = fault;
     if (!wrong) wrong = read_tensor(field.value, tensor);
@@ -305,8 +319,9 @@ SafetensorsHeader read_header(std::span<const std::byte> file, std::string_view 
       continue;
     }
     has_bytes = has_bytes || tensor.end > tensor.begin;
-    header.tensors.push_back(std::move(tensor));
+    header.tensors.push_back(tensor);
   }
+  keep_names(header);
   header.bytes_here = file.size() > header.header_bytes || !has_bytes;
   // With tensors left out there would be holes that are not in the file.
   if (header.all_read) check_ranges(header, file.size(), label, faults);
