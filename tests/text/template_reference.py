@@ -1,5 +1,6 @@
 """Both sides of the template tests: Python's jinja2 set up as transformers sets it up for chat templates, and template_tool."""
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -57,6 +58,11 @@ def environment(optimized=True):
 ENVIRONMENTS = {optimized: environment(optimized) for optimized in (True, False)}
 
 
+@functools.lru_cache(maxsize=100)
+def compiled(template, optimized):
+    return ENVIRONMENTS[optimized].from_string(template)
+
+
 class Refused(Exception):
     """The template's own raise_exception; its sentence is part of what must agree."""
 
@@ -64,7 +70,7 @@ class Refused(Exception):
 def reference(template, variables, optimized=True):
     """What jinja2 renders. Raises Refused for raise_exception, anything else for other failures."""
     try:
-        return ENVIRONMENTS[optimized].from_string(template).render(**variables)
+        return compiled(template, optimized).render(**variables)
     except jinja2.exceptions.TemplateError as error:
         if type(error) is jinja2.exceptions.TemplateError:
             raise Refused(str(error.message)) from None
