@@ -2,49 +2,21 @@
 #include "checkpoint/checkpoint.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <functional>
 
 #include "checkpoint/contents.hpp"
+#include "checkpoint/name_table.hpp"
 #include "core/error.hpp"
 
 namespace redline::checkpoint {
-namespace {
-
-// Open addressing over tensor numbers: four bytes a slot, at most half of them taken.
-class NameTable {
- public:
-  explicit NameTable(std::span<const Tensor> tensors)
-      : slots_(std::bit_ceil(2 * tensors.size() + 1), kEmpty) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      std::size_t slot = start_of(tensors[i].name);
-      while (slots_[slot] != kEmpty) slot = (slot + 1) & (slots_.size() - 1);
-      slots_[slot] = static_cast<std::uint32_t>(i);
-    }
-  }
-
-  const Tensor* find(std::string_view name, std::span<const Tensor> tensors) const {
-    for (std::size_t slot = start_of(name); slots_[slot] != kEmpty; slot = (slot + 1) & (slots_.size() - 1)) {
-      const Tensor& tensor = tensors[slots_[slot]];
-      if (tensor.name == name) return &tensor;
-    }
-    return nullptr;
-  }
-
- private:
-  static constexpr std::uint32_t kEmpty = ~std::uint32_t{0};
-
-  std::size_t start_of(std::string_view name) const {
-    return std::hash<std::string_view>{}(name) & (slots_.size() - 1);
-  }
-
-  std::vector<std::uint32_t> slots_;
-};
-
-}  // namespace
-
 struct Checkpoint::Impl {
-  explicit Impl(Contents&& read) : contents(std::move(read)), table(contents.tensors) {}
+  auto name_of() const {
+    return [tensors = contents.tensors.data()](std::uint32_t number) { return tensors[number].name; };
+  }
+
+  explicit Impl(Contents&& read) : contents(std::move(read)), table(contents.tensors.size()) {
+    for (std::size_t i = 0; i < contents.tensors.size(); ++i)
+      table.insert(contents.tensors[i].name, static_cast<std::uint32_t>(i), name_of());
+  }
 
   Contents contents;
   NameTable table;
@@ -94,7 +66,8 @@ std::span<const Fault> Checkpoint::faults() const { return impl_->contents.fault
 std::span<const std::string> Checkpoint::notes() const { return impl_->contents.notes; }
 
 const Tensor* Checkpoint::find(std::string_view internal_name) const {
-  return impl_->table.find(internal_name, impl_->contents.tensors);
+  const std::uint32_t number = impl_->table.find(internal_name, impl_->name_of());
+  return number == NameTable::kNone ? nullptr : &impl_->contents.tensors[number];
 }
 
 TensorView Checkpoint::view(const Tensor& tensor) const {

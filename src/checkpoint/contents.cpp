@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "checkpoint/name_table.hpp"
 #include "checkpoint/names.hpp"
 #include "checkpoint/safetensors.hpp"
 #include "checkpoint/weight_files.hpp"
@@ -29,6 +30,31 @@ struct Tally {
     if (count++ == 0) first = name;
   }
 };
+
+// Merges what is in order already: writers sort by name within each type, or count layers and experts up, so
+// that a hundred thousand names come in a few hundred runs.
+template <class Item, class Before>
+void sort_runs(std::vector<Item>& items, const Before& comes_before) {
+  std::vector<std::size_t> ends;  // of each run
+  for (std::size_t i = 1; i <= items.size(); ++i) {
+    if (i == items.size() || comes_before(items[i], items[i - 1])) ends.push_back(i);
+  }
+  std::vector<Item> merged(items.size());
+  while (ends.size() > 1) {
+    std::vector<std::size_t> longer;
+    std::size_t begin = 0;
+    const auto at = [&](std::size_t place) { return items.begin() + static_cast<std::ptrdiff_t>(place); };
+    for (std::size_t run = 0; run < ends.size(); run += 2) {
+      const std::size_t middle = ends[run], end = ends[std::min(run + 1, ends.size() - 1)];
+      std::merge(at(begin), at(middle), at(middle), at(end),
+                 merged.begin() + static_cast<std::ptrdiff_t>(begin), comes_before);
+      longer.push_back(end);
+      begin = end;
+    }
+    items.swap(merged);
+    ends = std::move(longer);
+  }
+}
 
 class FolderReader {
  public:
@@ -87,12 +113,14 @@ class FolderReader {
       return fault(label, error.what(), error.kind());
     }
     std::vector<std::string> sentences;
-    const SafetensorsHeader header = read_header(contents_.maps[file].bytes(), label, sentences);
+    SafetensorsHeader header = read_header(contents_.maps[file].bytes(), label, sentences);
     for (std::string& sentence : sentences) fault(label, std::move(sentence));
     shards_[file] = {.readable = header.readable,
                      .all_read = header.all_read,
                      .has_tensors = !header.tensors.empty(),
                      .bytes_here = header.bytes_here};
+    contents_.tensors.reserve(
+        std::max(contents_.tensors.size() + header.tensors.size(), weights_.index.size()));
     for (const HeaderTensor& tensor : header.tensors) {
       add({.dtype = tensor.dtype,
            .shape = tensor.shape,
@@ -101,15 +129,17 @@ class FolderReader {
            .bytes = tensor.end - tensor.begin},
           tensor.name);
     }
+    contents_.texts.adopt(std::move(header.names));
   }
 
+  // The name on disk lies where it stays.
   void add(Tensor tensor, std::string_view name_on_disk) {
     if (is_ignored(name_on_disk)) {
       ++ignored_;
       return;
     }
     const InternalName internal = internal_name(name_on_disk);
-    tensor.name_on_disk = contents_.texts.keep({}, name_on_disk);
+    tensor.name_on_disk = name_on_disk;
     tensor.name =
         internal.head.empty() ? tensor.name_on_disk : contents_.texts.keep(internal.head, internal.tail);
     contents_.tensors.push_back(tensor);
@@ -138,30 +168,29 @@ class FolderReader {
     }
   }
 
+  auto listed_name() const {
+    return [this](std::uint32_t number) { return std::string_view(weights_.index[number].name); };
+  }
+
   void hold_against_index() {
     std::unordered_map<std::string_view, int> numbers;
     for (std::size_t file = 0; file < labels_.size(); ++file)
       numbers.emplace(labels_[file], static_cast<int>(file));
-    struct Listed {
-      int file = -1;
-      int found_in = -1;
-    };
-    listed_.reserve(weights_.index.size());
-    std::unordered_map<std::string_view, Listed> listed;
-    listed.reserve(weights_.index.size());
+    listed_ = NameTable(weights_.index.size());
+    files_listed_.reserve(weights_.index.size());
     for (const IndexEntry& entry : weights_.index) {
-      const int file = numbers.at(entry.shard);
-      listed.emplace(entry.name, Listed{.file = file});
-      listed_.emplace(entry.name, file);
+      listed_.insert(entry.name, static_cast<std::uint32_t>(files_listed_.size()), listed_name());
+      files_listed_.push_back(numbers.at(entry.shard));
     }
 
+    std::vector<int> found_in(weights_.index.size(), -1);
     std::map<int, Tally> unlisted;
     for (const Tensor& tensor : contents_.tensors) {
-      const auto at = listed.find(tensor.name_on_disk);
-      if (at == listed.end()) {
+      const std::uint32_t at = listed_.find(tensor.name_on_disk, listed_name());
+      if (at == NameTable::kNone) {
         unlisted[tensor.file].add(tensor.name_on_disk);
-      } else if (at->second.found_in != at->second.file) {
-        at->second.found_in = tensor.file;
+      } else if (found_in[at] != files_listed_[at]) {
+        found_in[at] = tensor.file;
       }
     }
     for (const auto& [file, tally] : unlisted) {
@@ -171,15 +200,16 @@ class FolderReader {
     }
 
     std::map<std::pair<int, int>, Tally> lacking;  // by the file that should have it and the one that has
-    for (const IndexEntry& entry : weights_.index) {
-      const Listed& at = listed.at(entry.name);
-      if (at.found_in == at.file || is_ignored(entry.name)) continue;
-      const Shard& shard = shards_[static_cast<std::size_t>(at.file)];
+    for (std::size_t i = 0; i < weights_.index.size(); ++i) {
+      const IndexEntry& entry = weights_.index[i];
+      const int file = files_listed_[i];
+      if (found_in[i] == file || is_ignored(entry.name)) continue;
+      const Shard& shard = shards_[static_cast<std::size_t>(file)];
       if (!shard.readable) {
         // Missing or broken as a whole, which is said once: the names still count.
-        if (at.found_in < 0) add({.has_shape = false, .file = at.file}, entry.name);
+        if (found_in[i] < 0) add({.has_shape = false, .file = file}, contents_.texts.keep({}, entry.name));
       } else if (shard.all_read) {
-        lacking[{at.file, at.found_in}].add(entry.name);
+        lacking[{file, found_in[i]}].add(entry.name);
       }
     }
     for (const auto& [files, tally] : lacking) {
@@ -199,20 +229,27 @@ class FolderReader {
   void sort_by_name() {
     std::vector<Tensor>& tensors = contents_.tensors;
     const auto rank = [&](const Tensor& tensor) {
-      const auto at = listed_.find(tensor.name_on_disk);
-      return at != listed_.end() && at->second == tensor.file ? -1 : tensor.file;
+      const std::uint32_t at = listed_.find(tensor.name_on_disk, listed_name());
+      return at != NameTable::kNone && files_listed_[at] == tensor.file ? -1 : tensor.file;
     };
-    std::vector<std::uint32_t> order(tensors.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::uint32_t>(i);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const int names = tensors[a].name.compare(tensors[b].name);
+    struct Key {
+      std::string_view name;
+      std::uint32_t number;
+    };
+    const auto comes_before = [&](const Key& a, const Key& b) {
+      const int names = a.name.compare(b.name);
       if (names != 0) return names < 0;
-      const int first = rank(tensors[a]), second = rank(tensors[b]);
-      return first != second ? first < second : a < b;
-    });
+      const int first = rank(tensors[a.number]), second = rank(tensors[b.number]);
+      return first != second ? first < second : a.number < b.number;
+    };
+    std::vector<Key> keys;
+    keys.reserve(tensors.size());
+    for (const Tensor& tensor : tensors)
+      keys.push_back({tensor.name, static_cast<std::uint32_t>(keys.size())});
+    sort_runs(keys, comes_before);
     std::vector<Tensor> sorted;
     sorted.reserve(tensors.size());
-    for (const std::uint32_t i : order) sorted.push_back(tensors[i]);
+    for (const Key& key : keys) sorted.push_back(tensors[key.number]);
     tensors = std::move(sorted);
   }
 
@@ -222,7 +259,8 @@ class FolderReader {
     std::size_t kept = 0;
     for (const Tensor& tensor : tensors) {
       if (kept == 0 || tensors[kept - 1].name != tensor.name) {
-        tensors[kept++] = tensor;
+        if (&tensors[kept] != &tensor) tensors[kept] = tensor;
+        ++kept;
         continue;
       }
       const Tensor& first = tensors[kept - 1];
@@ -278,7 +316,8 @@ class FolderReader {
   Contents contents_;
   std::vector<std::string> labels_;  // file names beside contents_.files
   std::vector<Shard> shards_;
-  std::unordered_map<std::string_view, int> listed_;  // name on disk -> file that the index places it in
+  NameTable listed_{0};            // name on disk -> number of its entry in the index
+  std::vector<int> files_listed_;  // beside the index: the file that it places the tensor in
   std::size_t ignored_ = 0;
 };
 

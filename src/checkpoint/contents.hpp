@@ -4,8 +4,10 @@
 
 #include <deque>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
@@ -19,9 +21,13 @@ namespace redline::checkpoint {
 class Texts {
  public:
   std::string_view keep(std::string_view head, std::string_view tail);
+  void adopt(std::unique_ptr<char[]> block) {
+    adopted_.push_back(std::move(block));
+  }  // views into it stay valid
 
  private:
   std::deque<std::string> blocks_;
+  std::vector<std::unique_ptr<char[]>> adopted_;
 };
 
 struct Contents {

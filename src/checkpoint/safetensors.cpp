@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <optional>
-#include <unordered_set>
+#include <utility>
 
+#include "checkpoint/name_table.hpp"
 #include "core/error.hpp"
 
 namespace redline::checkpoint {
@@ -57,6 +59,25 @@ const char* fault_of_name(std::string_view name) {
   if (name.find('\0') != std::string_view::npos) return "the name holds a zero byte";
   return nullptr;
 }
+
+// Which keys of an object have been there; they lie in the parser, which outlives this.
+class Names {
+ public:
+  explicit Names(std::size_t expected) : table_(expected) { names_.reserve(expected); }
+
+  // false: it is there already.
+  bool add(std::string_view name) {
+    const auto number = static_cast<std::uint32_t>(names_.size());
+    const auto name_of = [this](std::uint32_t other) { return names_[other]; };
+    if (table_.insert(name, number, name_of) != number) return false;
+    names_.push_back(name);
+    return true;
+  }
+
+ private:
+  NameTable table_;
+  std::vector<std::string_view> names_;
+};
 
 using Sentence = std::optional<std::string>;  // what is wrong, if anything
 
@@ -162,6 +183,19 @@ void read_metadata(const dom::element& value, std::string_view label, Safetensor
   }
 }
 
+// Out of the parser, into the header.
+void keep_names(SafetensorsHeader& header) {
+  std::size_t size = 0;
+  for (const HeaderTensor& tensor : header.tensors) size += tensor.name.size();
+  header.names = std::make_unique_for_overwrite<char[]>(size);
+  char* place = header.names.get();
+  for (HeaderTensor& tensor : header.tensors) {
+    std::memcpy(place, tensor.name.data(), tensor.name.size());
+    tensor.name = {place, tensor.name.size()};
+    place += tensor.name.size();
+  }
+}
+
 // How the tensors lie beside each other, and whether the file ends where they do.
 void check_ranges(const SafetensorsHeader& header, std::uint64_t file_bytes, std::string_view label,
                   std::vector<std::string>& faults) {
@@ -263,11 +297,10 @@ SafetensorsHeader read_header(std::span<const std::byte> file, std::string_view 
   header.readable = true;
   header.all_read = true;
   header.tensors.reserve(object->size());
-  std::unordered_set<std::string_view> seen;  // views into the parser, which outlives it
-  seen.reserve(object->size());
+  Names seen(object->size());
   bool has_bytes = false;
   for (const dom::key_value_pair field : *object) {
-    if (!seen.insert(field.key).second) {
+    if (!seen.add(field.key)) {
       faults.push_back(fmt::format("{}: the header names \"{}\" twice", label, printable(field.key)));
       header.all_read = false;
       continue;
@@ -276,7 +309,7 @@ SafetensorsHeader read_header(std::span<const std::byte> file, std::string_view 
       read_metadata(field.value, label, header, faults);
       continue;
     }
-    HeaderTensor tensor{.name = std::string(field.key)};
+    HeaderTensor tensor{.name = field.key};
     Sentence wrong;
     if (const char* fault = fault_of_name(field.key)) wrong = fault;
     if (!wrong) wrong = read_tensor(field.value, tensor);
@@ -286,8 +319,9 @@ SafetensorsHeader read_header(std::span<const std::byte> file, std::string_view 
       continue;
     }
     has_bytes = has_bytes || tensor.end > tensor.begin;
-    header.tensors.push_back(std::move(tensor));
+    header.tensors.push_back(tensor);
   }
+  keep_names(header);
   header.bytes_here = file.size() > header.header_bytes || !has_bytes;
   // With tensors left out there would be holes that are not in the file.
   if (header.all_read) check_ranges(header, file.size(), label, faults);
@@ -317,8 +351,7 @@ std::vector<IndexEntry> read_index(std::span<const std::byte> file, std::string_
     return entries;
   }
   entries.reserve(map.size());
-  std::unordered_set<std::string_view> seen;
-  seen.reserve(map.size());
+  Names seen(map.size());
   for (const dom::key_value_pair field : map) {
     std::string_view shard;
     // A name with a folder in it could reach outside the checkpoint.
@@ -328,7 +361,7 @@ std::vector<IndexEntry> read_index(std::span<const std::byte> file, std::string_
     };
     if (const char* fault = fault_of_name(field.key)) {
       faults.push_back(fmt::format("{}: tensor \"{}\": {}", label, printable(field.key), fault));
-    } else if (!seen.insert(field.key).second) {
+    } else if (!seen.add(field.key)) {
       faults.push_back(fmt::format("{}: weight_map names \"{}\" twice", label, printable(field.key)));
     } else if (field.value.get_string().get(shard) != simdjson::SUCCESS) {
       faults.push_back(fmt::format("{}: tensor \"{}\": expected a file name", label, printable(field.key)));

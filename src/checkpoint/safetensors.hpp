@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@
 namespace redline::checkpoint {
 
 struct HeaderTensor {
-  std::string name;
+  std::string_view name;  // lies in SafetensorsHeader::names
   DType dtype = DType::BF16;
   Shape shape;
   std::uint64_t begin = 0, end = 0;  // bytes, counted from the first one after the header
@@ -26,6 +27,7 @@ struct HeaderTensor {
 struct SafetensorsHeader {
   std::uint64_t header_bytes = 0;  // with the eight of the length: where the tensors' bytes start
   std::vector<HeaderTensor> tensors;
+  std::unique_ptr<char[]> names;  // of all tensors: one block instead of one for each of many thousands
   std::vector<std::pair<std::string, std::string>> metadata;
   bool readable = false;   // the JSON is an object; else `tensors` is empty
   bool all_read = false;   // no tensor was left out because of what the header says of it

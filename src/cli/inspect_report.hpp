@@ -1,5 +1,5 @@
 // The report of `inspect` as data, and its two forms: text for people, JSON for programs (fields as
-// docs/api.md has them).
+// docs/reports.md has them).
 #pragma once
 
 #include <cstdint>

@@ -166,6 +166,7 @@ Value Evaluator::evaluate_slice(const Expression& expression) {
     line_ = expression.line;
     if (value.is_none()) return std::nullopt;
     const auto whole = whole_number(value);
+    ensure(!value.is(Kind::BigInteger), ErrorKind::BadInput, "a slice index does not fit 64 bits");
     ensure(whole.has_value(), ErrorKind::BadInput, "slice indices must be integers or none, not '{}'",
            type_name(value));
     return whole;

@@ -267,6 +267,7 @@ ExpressionPtr ExpressionParser::name_or_constant() {
   special_.varargs = special_.varargs || name == "varargs";
   special_.kwargs = special_.kwargs || name == "kwargs";
   special_.caller = special_.caller || name == "caller";
+  if (name == "self" && self_line_ == 0) self_line_ = token.line;
   ExpressionPtr out = make(Type::Name, token.line);
   out->variable = loaded(name);
   return out;
@@ -352,13 +353,12 @@ ExpressionPtr ExpressionParser::subscript(ExpressionPtr value) {
   const auto nested = deeper();
   cursor_.expect_operator("[");
   std::vector<ExpressionPtr> keys;
+  bool sliced = false;  // not to be read from the keys: a key may be x[1:2], a slice of something else
   while (!cursor_.at_operator("]")) {
     if (!keys.empty()) cursor_.expect_operator(",");
-    keys.push_back(subscript_item());
+    keys.push_back(subscript_item(sliced));
   }
   cursor_.expect_operator("]");
-  const bool sliced =
-      std::any_of(keys.begin(), keys.end(), [](const auto& key) { return key->type == Type::Slice; });
   if (sliced && keys.size() > 1)
     cursor_.fail_unsupported(line, "several slices in one pair of brackets are not supported");
   if (sliced) {
@@ -372,7 +372,7 @@ ExpressionPtr ExpressionParser::subscript(ExpressionPtr value) {
 }
 
 // A key, or start:stop:step with any of them missing.
-ExpressionPtr ExpressionParser::subscript_item() {
+ExpressionPtr ExpressionParser::subscript_item(bool& sliced) {
   const int line = cursor_.current().line;
   ExpressionPtr start;
   if (!cursor_.at_operator(":")) {
@@ -380,6 +380,7 @@ ExpressionPtr ExpressionParser::subscript_item() {
     if (!cursor_.at_operator(":")) return start;
   }
   cursor_.expect_operator(":");
+  sliced = true;
   const auto bound = [&]() -> ExpressionPtr {
     const bool missing = cursor_.at_operator(":") || cursor_.at_operator("]") || cursor_.at_operator(",");
     return missing ? nullptr : expression();

@@ -30,6 +30,7 @@ class ExpressionParser {
   int stored(const std::string& name);  // the same, and the template assigns it
   bool is_stored(const std::string& name) const { return stored_.contains(name); }
   const std::vector<std::pair<std::string, int>>& called_names() const { return called_; }
+  int self_line() const { return self_line_; }  // where `self` is first read; 0: nowhere
 
   // Calls of methods that no type has: fine only on a namespace, which may keep macros.
   struct MethodCall {
@@ -82,7 +83,7 @@ class ExpressionParser {
   ExpressionPtr mapping();
   ExpressionPtr postfix(ExpressionPtr value);
   ExpressionPtr subscript(ExpressionPtr value);
-  ExpressionPtr subscript_item();
+  ExpressionPtr subscript_item(bool& sliced);
   ExpressionPtr call(ExpressionPtr called);
   ExpressionPtr filters_and_tests(ExpressionPtr value);
   ExpressionPtr filtered(ExpressionPtr value);
@@ -102,6 +103,7 @@ class ExpressionParser {
   std::unordered_map<std::string, int> numbers_;
   std::unordered_set<std::string> stored_;
   std::vector<std::pair<std::string, int>> called_;
+  int self_line_ = 0;
   std::vector<MethodCall> unknown_methods_;
   Special special_;
   int nesting_ = 0;

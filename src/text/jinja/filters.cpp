@@ -240,6 +240,12 @@ Value to_float(Budget& /*budget*/, const Value& value, const Arguments& argument
   const Bound bound("float", arguments, {"default"});
   refuse_undefined(value);
   if (const auto real = real_number(value)) return Value::number(*real);
+  if (value.is(Kind::BigInteger)) {
+    const double real = std::strtod(value.as_big_integer().c_str(), nullptr);
+    ensure(std::isfinite(real), ErrorKind::BadInput, "an integer of {} digits is too large for a float",
+           value.as_big_integer().size());
+    return Value::number(real);
+  }
   if (value.is_string()) {
     if (const auto real = read_float(value.as_string())) return Value::number(*real);
   }
@@ -249,6 +255,7 @@ Value to_float(Budget& /*budget*/, const Value& value, const Arguments& argument
 Value absolute(Budget& /*budget*/, const Value& value, const Arguments& /*arguments*/) {
   refuse_undefined(value);
   if (value.is(Kind::Float)) return Value::number(std::abs(value.as_float()));
+  if (value.is(Kind::BigInteger)) return value.as_big_integer().front() == '-' ? negate(value) : value;
   const auto whole = whole_number(value);
   ensure(whole.has_value(), ErrorKind::BadInput, "abs needs a number, not '{}'", type_name(value));
   return *whole < 0 ? negate(Value::integer(*whole)) : Value::integer(*whole);
@@ -286,6 +293,10 @@ Value round_number(Budget& budget, const Value& value, const Arguments& argument
   ensure(method == "common" || method == "ceil" || method == "floor", ErrorKind::BadInput,
          "round: method must be common, ceil or floor");
   refuse_undefined(value);
+  if (value.is(Kind::BigInteger)) {
+    if (method == "common" && places >= 0) return value;
+    fail(ErrorKind::BadInput, "round: an integer does not fit 64 bits");
+  }
   ensure(real_number(value).has_value(), ErrorKind::BadInput, "round needs a number, not '{}'",
          type_name(value));
   if (method == "common") return round_to(value, places);

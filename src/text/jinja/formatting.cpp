@@ -54,6 +54,8 @@ std::string number_text(const Directive& directive, const Value& value) {
   std::string out(static_cast<std::size_t>(kMostWidth) * 2 + 400, '\0');
   const char conversion = directive.conversion;
   const bool whole = std::string_view("diuxXo").find(conversion) != std::string_view::npos;
+  ensure(!value.is(Kind::BigInteger), ErrorKind::BadInput, "%{}: an integer does not fit 64 bits",
+         conversion);
   const auto real = real_number(value);
   ensure(real.has_value(), ErrorKind::BadInput, "%{} needs a number, not a value of type {}", conversion,
          type_name(value));
@@ -236,8 +238,10 @@ Value format_percent(Budget& budget, const Value& format, const Value& values) {
     }
     budget.charge(out.size() / 8);
   }
-  const bool all_used =
-      by_name || (tuple ? taken == values.as_list().items.size() : taken == 1 || values.is_mapping());
+  // Python takes whatever has items for a mapping here, lists too, and a mapping need not be used up.
+  const bool has_items =
+      values.is_mapping() || values.is_undefined() || (values.is_list() && values.as_list().is_sequence());
+  const bool all_used = by_name || (tuple ? taken == values.as_list().items.size() : taken == 1 || has_items);
   ensure(all_used, ErrorKind::BadInput, "a format string does not use all its values");
   return make_string(budget, std::move(out), markup);
 }

@@ -161,7 +161,8 @@ Evaluator::Flow Evaluator::execute_for(const Statement& statement) {
   const Target& target = statement.targets[0];
   loop->source = items_of(budget_, evaluate(*statement.expressions[0]));
   if (const Expression* filter = statement.expressions[1].get()) {
-    loop->accepts = [&](const Value& item) {
+    // Called long after this block is left: what is declared in here goes along by copy.
+    loop->accepts = [this, filter, &target, &outside](const Value& item) {
       const Restore scope(scope_, inside(outside));
       assign(target, item, *scope_);
       return is_true(evaluate(*filter));

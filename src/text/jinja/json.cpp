@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -139,8 +141,12 @@ nlohmann::ordered_json to_json(const Value& value) {
       return value.as_boolean();
     case Kind::Integer:
       return value.as_integer();
-    case Kind::BigInteger:
-      return std::stod(value.as_big_integer());
+    case Kind::BigInteger: {
+      const double number = std::strtod(value.as_big_integer().c_str(), nullptr);
+      ensure(std::isfinite(number), ErrorKind::BadInput, "an integer of {} digits is too large for a number",
+             value.as_big_integer().size());
+      return number;
+    }
     case Kind::Float:
       return value.as_float();
     case Kind::String:

@@ -54,8 +54,17 @@ std::optional<Value> method_value(const Value& object, std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<Value> attribute_of_number(const Value& object, std::string_view name) {
+  const bool whole = object.is(Kind::Integer) || object.is(Kind::Boolean) || object.is(Kind::BigInteger);
+  if (!whole && !object.is(Kind::Float)) return std::nullopt;
+  if (name == "real" || (whole && name == "numerator")) return plus(object);
+  if (name == "imag") return whole ? Value::integer(0) : Value::number(0.0);
+  if (whole && name == "denominator") return Value::integer(1);
+  return std::nullopt;
+}
+
 struct Range {
-  std::int64_t start, step;
+  std::int64_t start, stop, step;
   std::int64_t count;
 };
 
@@ -81,7 +90,7 @@ Range indices(const Slice& slice, std::int64_t length) {
     count = static_cast<std::int64_t>((static_cast<std::uint64_t>(start - stop - 1)) /
                                       (static_cast<std::uint64_t>(-(step + 1)) + 1)) +
             1;
-  return {start, step, count};
+  return {start, stop, step, count};
 }
 
 Value slice_string(Budget& budget, const Text& text, const Range& range) {
@@ -115,7 +124,7 @@ Value slice_list(Budget& budget, const List& list, const Range& range) {
   if (list.type == List::Type::Range) {
     out.start = list.start + range.start * list.step;
     out.step = list.step * range.step;
-    out.stop = out.start + range.count * out.step;
+    out.stop = list.start + range.stop * list.step;
   }
   return Value::list_like(std::move(out));
 }
@@ -176,6 +185,7 @@ std::int64_t length_of(const Value& value) {
 
 Value attribute_of(const Value& object, std::string_view name) {
   refuse_undefined(object);
+  if (auto found = attribute_of_number(object, name)) return *std::move(found);
   if (object.is(Kind::Namespace)) {
     if (const Value* found = object.as_namespace().attributes.find(name)) return *found;
     return missing(object, Value::string(std::string(name)));
@@ -212,6 +222,7 @@ Value item_of(const Value& object, const Value& key) {
     }
   }
   if (key.is_string()) {
+    if (auto found = attribute_of_number(object, key.as_string())) return *std::move(found);
     if (object.is(Kind::Namespace) || object.is(Kind::Loop)) return attribute_of(object, key.as_string());
     if (auto found = method_value(object, key.as_string())) return *std::move(found);
   }

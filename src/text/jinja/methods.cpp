@@ -45,7 +45,8 @@ Value strip_ends(const Call& call) {
 
 std::vector<std::string_view> split_on_space(std::string_view text, std::int64_t most, bool from_right) {
   std::vector<std::string_view> parts;
-  text = strip(text, Ends::Both);
+  // What the limit leaves over keeps the white space at its far end.
+  text = strip(text, from_right ? Ends::Right : Ends::Left);
   while (!text.empty() && most != 0) {
     std::size_t at = from_right ? text.size() : 0;
     // Find the nearest white space from the side we start at.

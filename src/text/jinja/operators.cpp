@@ -167,10 +167,41 @@ Value add(Budget& budget, const Value& left, const Value& right) {
   wrong_types("+", left, right);
 }
 
-bool is_number(const Value& value) { return real_number(value).has_value(); }
+bool is_number(const Value& value) { return value.is(Kind::BigInteger) || real_number(value).has_value(); }
+
+// Two integers written in decimal, with '-' where negative and without zeros in front.
+int order_digits(std::string_view left, std::string_view right) {
+  const bool negative = left.front() == '-';
+  if (negative != (right.front() == '-')) return negative ? -1 : 1;
+  int order = 0;
+  if (left.size() != right.size()) {
+    order = left.size() < right.size() ? -1 : 1;
+  } else {
+    const int compared = left.compare(right);
+    order = compared < 0 ? -1 : compared > 0 ? 1 : 0;
+  }
+  return negative ? -order : order;
+}
+
+// An integer beyond 64 bits against any number.
+int order_big(const Value& big, const Value& other) {
+  const bool negative = big.as_big_integer().front() == '-';
+  if (other.is(Kind::BigInteger)) return order_digits(big.as_big_integer(), other.as_big_integer());
+  if (!other.is(Kind::Float)) return negative ? -1 : 1;
+  const double real = other.as_float();
+  if (std::isnan(real)) return 2;
+  if (std::isinf(real)) return real > 0 ? -1 : 1;
+  if (std::abs(real) < 9223372036854775808.0) return negative ? -1 : 1;
+  return order_digits(big.as_big_integer(), whole_digits(real));
+}
 
 // A double against a 64-bit integer without rounding: x86 and ARM64 long doubles hold both exactly.
 int order_numbers(const Value& left, const Value& right) {
+  if (left.is(Kind::BigInteger)) return order_big(left, right);
+  if (right.is(Kind::BigInteger)) {
+    const int order = order_big(right, left);
+    return order == 2 ? 2 : -order;
+  }
   const auto exact = [](const Value& value) {
     const auto whole = whole_number(value);
     return whole ? static_cast<long double>(*whole) : static_cast<long double>(*real_number(value));
@@ -248,12 +279,12 @@ void refuse_undefined(const Value& value) {
 Value compute(Budget& budget, Operator operation, const Value& left, const Value& right) {
   budget.step();
   refuse_undefined(left);
-  refuse_undefined(right);
   if (operation == Operator::Modulo && left.is_string()) return format_percent(budget, left, right);
+  refuse_undefined(right);
   const auto a = whole_number(left);
   const auto b = whole_number(right);
   if (a && b) return compute_integers(operation, *a, *b);
-  if (is_number(left) && is_number(right))
+  if (real_number(left) && real_number(right))
     return compute_floats(operation, *real_number(left), *real_number(right));
   if (operation == Operator::Add && !left.is(Kind::BigInteger) && !right.is(Kind::BigInteger))
     return add(budget, left, right);
@@ -266,17 +297,22 @@ Value compute(Budget& budget, Operator operation, const Value& left, const Value
 Value negate(const Value& value) {
   refuse_undefined(value);
   if (const auto whole = whole_number(value)) {
-    if (*whole == INT64_MIN) too_large();
+    if (*whole == INT64_MIN) return Value::big_integer("9223372036854775808");
     return Value::integer(-*whole);
   }
   if (value.is(Kind::Float)) return Value::number(-value.as_float());
+  if (value.is(Kind::BigInteger)) {
+    const std::string& digits = value.as_big_integer();
+    if (digits == "9223372036854775808") return Value::integer(INT64_MIN);
+    return Value::big_integer(digits.front() == '-' ? digits.substr(1) : "-" + digits);
+  }
   fail(ErrorKind::BadInput, "unsupported operand type for unary -: '{}'", type_name(value));
 }
 
 Value plus(const Value& value) {
   refuse_undefined(value);
   if (const auto whole = whole_number(value)) return Value::integer(*whole);
-  if (value.is(Kind::Float)) return value;
+  if (value.is(Kind::Float) || value.is(Kind::BigInteger)) return value;
   fail(ErrorKind::BadInput, "unsupported operand type for unary +: '{}'", type_name(value));
 }
 

@@ -317,6 +317,9 @@ class Parser {
 
   // Functions come from the template itself or from us, so one that neither has can be refused now.
   void check_functions() {
+    if (const int line = expressions_.self_line(); line > 0 && !expressions_.is_stored("self")) {
+      cursor().fail_unsupported(line, "'self' is not supported: templates cannot have blocks");
+    }
     for (const auto& [name, line] : expressions_.called_names()) {
       if (expressions_.is_stored(name) || is_function(name) || name == "caller") continue;
       if (name == "loop")

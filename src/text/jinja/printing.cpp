@@ -338,6 +338,8 @@ std::string print_float(double value) {
   return out + digits.substr(0, point) + "." + digits.substr(point);
 }
 
+std::string whole_digits(double value) { return fmt::format("{:.0f}", value); }
+
 std::string print(const Value& value, std::size_t most_bytes) {
   if (value.is_string()) return value.as_string();
   if (value.is_undefined()) return {};

@@ -10,7 +10,8 @@
 
 namespace redline::text::jinja {
 
-std::string print_float(double value);  // repr(float): the shortest digits that read back as the same number
+std::string print_float(double value);   // repr(float): the shortest digits that read back as the same number
+std::string whole_digits(double value);  // int(): every digit of a whole finite number
 
 // Both end with BadInput once more than `most_bytes` have been written: shared lists make huge texts from few
 // values.

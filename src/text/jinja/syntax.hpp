@@ -106,11 +106,11 @@ struct Statement {
   std::string data;
   std::vector<ExpressionPtr> expressions;  // Output: each; If: one test per branch; For: source, filter or
                                            // null; Set: the value; CallBlock: the call; With: the values
-  std::vector<Block> blocks;          // If: one per test, then else; For: body, else; the others: body
-  std::vector<Target> targets;        // For, Set, SetBlock: one; With: one per value
-  std::vector<FilterCall> filters;    // SetBlock, FilterBlock
-  std::string name;                   // Macro
-  std::vector<Parameter> parameters;  // Macro, CallBlock
+  std::vector<Block> blocks;               // If: one per test, then else; For: body, else; the others: body
+  std::vector<Target> targets;             // For, Set, SetBlock: one; With: one per value
+  std::vector<FilterCall> filters;         // SetBlock, FilterBlock
+  std::string name;                        // Macro
+  std::vector<Parameter> parameters;       // Macro, CallBlock
   bool takes_rest = false, takes_keywords = false, takes_caller = false;  // what a macro's body mentions
   int rest_variable = -1, keywords_variable = -1, caller_variable = -1;   // varargs, kwargs, caller
   int loop_variable = -1;                                                 // For: `loop`

@@ -123,6 +123,7 @@ std::optional<std::string> hash_key(const Value& value) {
       if (number == std::floor(number) && std::abs(number) < 9223372036854775808.0) {
         return "i" + std::to_string(static_cast<std::int64_t>(number));
       }
+      if (std::isfinite(number) && number == std::floor(number)) return "i" + whole_digits(number);
       return "f" + print_float(number);
     }
     case Kind::String:
@@ -130,7 +131,15 @@ std::optional<std::string> hash_key(const Value& value) {
     case Kind::Undefined:
       return "u";
     case Kind::List: {
-      if (value.as_list().type != List::Type::Tuple) return std::nullopt;
+      const List& list = value.as_list();
+      if (list.type == List::Type::Range) {
+        // Equal as soon as the same numbers come out.
+        std::string key = "r" + std::to_string(list.items.size());
+        if (!list.items.empty()) key += ":" + std::to_string(list.start);
+        if (list.items.size() > 1) key += ":" + std::to_string(list.step);
+        return key;
+      }
+      if (list.type != List::Type::Tuple) return std::nullopt;
       std::string key = "t" + std::to_string(value.as_list().items.size());
       for (const Value& item : value.as_list().items) {
         const auto part = hash_key(item);
