@@ -6,6 +6,7 @@
 #include "device/cpu/cpu_device.hpp"
 #include "ops/grouped_matmul/grouped_matmul.hpp"
 #include "ops/matmul/matmul.hpp"
+#include "ops/short_conv/short_conv.hpp"
 
 namespace redline::ops {
 namespace {
@@ -40,6 +41,8 @@ TEST(Conformance, GroupedMatmul) {
   walk(grouped_matmul::candidates(), grouped_matmul::cases(), grouped_matmul::reference, grouped_matmul::tolerance);
 }
 TEST(Conformance, Matmul) { walk(matmul::candidates(), matmul::cases(), matmul::reference, matmul::tolerance); }
+
+TEST(Conformance, ShortConv) { walk(short_conv::candidates(), short_conv::cases(), short_conv::reference, short_conv::tolerance); }
 
 }  // namespace
 }  // namespace redline::ops
