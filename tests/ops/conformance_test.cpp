@@ -6,6 +6,7 @@
 #include "device/cpu/cpu_device.hpp"
 #include "ops/grouped_matmul/grouped_matmul.hpp"
 #include "ops/matmul/matmul.hpp"
+#include "ops/rope_kv/rope_kv.hpp"
 #include "ops/short_conv/short_conv.hpp"
 
 namespace redline::ops {
@@ -42,6 +43,7 @@ TEST(Conformance, GroupedMatmul) {
 }
 TEST(Conformance, Matmul) { walk(matmul::candidates(), matmul::cases(), matmul::reference, matmul::tolerance); }
 
+TEST(Conformance, RopeKv) { walk(rope_kv::candidates(), rope_kv::cases(), rope_kv::reference, rope_kv::tolerance); }
 TEST(Conformance, ShortConv) { walk(short_conv::candidates(), short_conv::cases(), short_conv::reference, short_conv::tolerance); }
 
 }  // namespace
