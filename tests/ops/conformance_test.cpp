@@ -5,6 +5,7 @@
 
 #include "device/cpu/cpu_device.hpp"
 #include "ops/attention/attention.hpp"
+#include "ops/delta/delta.hpp"
 #include "ops/grouped_matmul/grouped_matmul.hpp"
 #include "ops/matmul/matmul.hpp"
 #include "ops/rope_kv/rope_kv.hpp"
@@ -40,6 +41,7 @@ void walk(std::span<const Entry<Args>> candidates, const std::vector<Case<Args>>
 }
 
 TEST(Conformance, Attention) { walk(attention::candidates(), attention::cases(), attention::reference, attention::tolerance); }
+TEST(Conformance, Delta) { walk(delta::candidates(), delta::cases(), delta::reference, delta::tolerance); }
 TEST(Conformance, GroupedMatmul) {
   walk(grouped_matmul::candidates(), grouped_matmul::cases(), grouped_matmul::reference, grouped_matmul::tolerance);
 }
