@@ -106,6 +106,17 @@ TensorView CaseBuilder::bytes_in_out(const Shape& shape) {
   return view;
 }
 
+TensorView CaseBuilder::bytes_in_out(const Shape& shape, const TensorView& first, DType compared) {
+  const TensorView view = make(DType::U8, shape);
+  Block& block = *blocks_.back();
+  ensure(first.shape.elements() * bits_of(first.dtype) / 8 == shape.elements(), "first contents {} of {} for {} bytes", to_text(first.shape),
+         name_of(first.dtype), shape.elements());
+  std::memcpy(view.data, first.data, block.size());
+  block.first.assign(block.data(), block.data() + block.size());
+  outputs_.push_back(dense_view(view.data, compared, {shape.elements() * 8 / bits_of(compared)}));
+  return view;
+}
+
 const PackedWeight& CaseBuilder::weight(const quant::Scheme& scheme, std::int64_t matrices, std::int64_t out, std::int64_t in,
                                         int parts_per_matrix) {
   auto weight = std::make_unique<PackedWeight>();

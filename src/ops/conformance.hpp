@@ -39,6 +39,8 @@ class CaseBuilder {
   TensorView normal_in_out(DType dtype, const Shape& shape, double deviation = 1);            // compared too
   // State that is opaque bytes: `floats` says how to compare it (a view of the same memory).
   TensorView bytes_in_out(const Shape& shape);                                                // zeroed U8, compared as F32 words
+  // The same with first contents, the bytes of `first`; compared as elements of type `compared` (U8: equal bytes).
+  TensorView bytes_in_out(const Shape& shape, const TensorView& first, DType compared);
   const PackedWeight& weight(const quant::Scheme& scheme, std::int64_t matrices, std::int64_t out, std::int64_t in, int parts_per_matrix = 1);
   std::uint32_t random();  // for shapes of index lists and the like
 

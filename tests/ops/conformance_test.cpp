@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "device/cpu/cpu_device.hpp"
+#include "ops/attention/attention.hpp"
+#include "ops/delta/delta.hpp"
 #include "ops/grouped_matmul/grouped_matmul.hpp"
 #include "ops/matmul/matmul.hpp"
+#include "ops/rope_kv/rope_kv.hpp"
+#include "ops/short_conv/short_conv.hpp"
 
 namespace redline::ops {
 namespace {
@@ -36,10 +40,15 @@ void walk(std::span<const Entry<Args>> candidates, const std::vector<Case<Args>>
   }
 }
 
+TEST(Conformance, Attention) { walk(attention::candidates(), attention::cases(), attention::reference, attention::tolerance); }
+TEST(Conformance, Delta) { walk(delta::candidates(), delta::cases(), delta::reference, delta::tolerance); }
 TEST(Conformance, GroupedMatmul) {
   walk(grouped_matmul::candidates(), grouped_matmul::cases(), grouped_matmul::reference, grouped_matmul::tolerance);
 }
 TEST(Conformance, Matmul) { walk(matmul::candidates(), matmul::cases(), matmul::reference, matmul::tolerance); }
+
+TEST(Conformance, RopeKv) { walk(rope_kv::candidates(), rope_kv::cases(), rope_kv::reference, rope_kv::tolerance); }
+TEST(Conformance, ShortConv) { walk(short_conv::candidates(), short_conv::cases(), short_conv::reference, short_conv::tolerance); }
 
 }  // namespace
 }  // namespace redline::ops

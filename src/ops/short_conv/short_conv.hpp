@@ -1,5 +1,5 @@
-// Causal depthwise convolution of width 4 with carried inputs, then silu: y_t = silu(Σ_j weight[j] · u_{t-3+j}); a fresh slot has
-// zeros before its first row. fp32 sums.
+// Causal depthwise convolution of width 4 with carried inputs, then silu: y_t = silu(Σ_j weight[j] ·
+// u_{t-3+j}); a fresh slot has zeros before its first row. fp32 sums.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 #include "core/tensor.hpp"
 #include "ops/candidate.hpp"
 #include "ops/conformance.hpp"
-#include "ops/ring.hpp"
 #include "ops/problem.hpp"
+#include "ops/ring.hpp"
 
 namespace redline::ops::short_conv {
 
@@ -23,7 +23,7 @@ struct Args {
   TensorView weight;  // [channels, 4] (on disk [channels, 1, 4])
   TensorView state;   // [slot_count, slot bytes] U8, in and out; zero bytes are a fresh slot
   RingView ring;
-  TensorView y;       // [rows, channels]
+  TensorView y;  // [rows, channels]
 };
 
 void run(Exec& exec, const Args& args);
