@@ -5,6 +5,10 @@
 
 #include "device/cpu/cpu_device.hpp"
 #include "ops/attention/attention.hpp"
+#include "ops/combine/combine.hpp"
+#include "ops/copy/copy.hpp"
+#include "ops/route/route.hpp"
+#include "ops/sample/sample.hpp"
 #include "ops/delta/delta.hpp"
 #include "ops/grouped_matmul/grouped_matmul.hpp"
 #include "ops/matmul/matmul.hpp"
@@ -47,6 +51,10 @@ TEST(Conformance, GroupedMatmul) {
 }
 TEST(Conformance, Matmul) { walk(matmul::candidates(), matmul::cases(), matmul::reference, matmul::tolerance); }
 
+TEST(Conformance, Combine) { walk(combine::candidates(), combine::cases(), combine::reference, combine::tolerance); }
+TEST(Conformance, Copy) { walk(copy::candidates(), copy::cases(), copy::reference, copy::tolerance); }
+TEST(Conformance, Route) { walk(route::candidates(), route::cases(), route::reference, route::tolerance); }
+TEST(Conformance, Sample) { walk(sample::candidates(), sample::cases(), sample::reference, sample::tolerance); }
 TEST(Conformance, RopeKv) { walk(rope_kv::candidates(), rope_kv::cases(), rope_kv::reference, rope_kv::tolerance); }
 TEST(Conformance, ShortConv) { walk(short_conv::candidates(), short_conv::cases(), short_conv::reference, short_conv::tolerance); }
 
