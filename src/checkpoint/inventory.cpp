@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "checkpoint/safetensors.hpp"
 #include "core/error.hpp"
 
 namespace redline::checkpoint {
@@ -63,7 +64,7 @@ std::vector<std::string> Inventory::troubles() const {
                                     missing_.size() == 1 ? "tensor" : "tensors", first_few(missing_)));
   }
   std::vector<std::string> names;
-  for (const Tensor* tensor : left_over()) names.emplace_back(tensor->name_on_disk);
+  for (const Tensor* tensor : left_over()) names.push_back(printable(tensor->name_on_disk));
   if (!names.empty()) {
     sentences.push_back(fmt::format("{}: {} {} in the files that the model has no use for: {}",
                                     files_->name(), names.size(), names.size() == 1 ? "tensor" : "tensors",

@@ -38,8 +38,10 @@ class Finder {
   Finder(const Checkpoint& files, std::string_view module) : files_(files), module_(module) {}
 
   std::optional<Weight> run() {
-    const Tensor* weight = beside(".weight");
-    if (const Tensor* packed = beside(".weight_packed")) {
+    const Tensor* weight = found(".weight");
+    const Tensor* packed = found(".weight_packed");
+    if (const Tensor* codes = packed != nullptr ? packed : weight) gather_around(*codes);
+    if (packed != nullptr) {
       ensure(weight == nullptr, ErrorKind::BadCheckpoint,
              "{}: lies beside \"{}.weight\": a weight has either, not both", place(*packed), module_);
       return nvfp4(*packed, {.format = "NVFP4 of compressed-tensors",
@@ -59,9 +61,30 @@ class Finder {
     bool divides;
   };
 
-  const Tensor* beside(std::string_view suffix) {
+  const Tensor* found(std::string_view suffix) {
     name_.assign(module_).append(suffix);
     return files_.find(name_);
+  }
+
+  // Tensors are sorted by name, so that a module's lie next to each other: one look-up finds all of them.
+  void gather_around(const Tensor& codes) {
+    const std::span<const Tensor> all = files_.tensors();
+    const auto is_ours = [&](const Tensor& tensor) {
+      return tensor.name.size() > module_.size() && tensor.name[module_.size()] == '.' &&
+             tensor.name.starts_with(module_);
+    };
+    auto begin = static_cast<std::size_t>(&codes - all.data()), end = begin + 1;
+    while (begin > 0 && is_ours(all[begin - 1])) --begin;
+    while (end < all.size() && is_ours(all[end])) ++end;
+    around_ = all.subspan(begin, end - begin);
+  }
+
+  // Only after gather_around.
+  const Tensor* beside(std::string_view suffix) const {
+    const auto at = std::find_if(around_.begin(), around_.end(), [&](const Tensor& tensor) {
+      return tensor.name.substr(module_.size()) == suffix;
+    });
+    return at == around_.end() ? nullptr : &*at;
   }
 
   std::string place(const Tensor& tensor) const {
@@ -214,7 +237,7 @@ class Finder {
   std::optional<Weight> fused_experts(const Tensor& codes) {
     for (const std::string_view suffix :
          {"_weight_scale", "_weight_scale_2", "_weight_scale_inv", "_scale_inv", "_scale"}) {
-      ensure(beside(suffix) == nullptr, ErrorKind::Unsupported,
+      ensure(found(suffix) == nullptr, ErrorKind::Unsupported,
              "{}: experts fused in one tensor and quantised (\"{}{}\" lies beside it) are not read; use a "
              "checkpoint with one tensor per expert",
              place(codes), module_, suffix);
@@ -232,7 +255,8 @@ class Finder {
 
   const Checkpoint& files_;
   std::string_view module_;
-  std::string name_;  // of the tensor looked for last; one buffer for all look-ups
+  std::span<const Tensor> around_;  // all of "module.…"
+  std::string name_;                // of the tensor looked for last; one buffer for all look-ups
 };
 
 }  // namespace

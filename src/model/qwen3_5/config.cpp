@@ -74,6 +74,7 @@ class Fields {
     if (std::optional<ConfigValue> value = find(key)) return *std::move(value);
     return text_ ? text_->at(key) : root_.at(key);  // throws with the path where it was expected
   }
+  const std::string& source() const { return root_.source(); }
   std::int64_t size(std::string_view key, std::int64_t most) const { return at(key).integer(1, most); }
   std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t otherwise) const {
     const std::optional<ConfigValue> value = find(key);
@@ -164,10 +165,11 @@ Rope rope_of(const Fields& fields, std::int64_t head_dim) {
            "{}: expected a number above 0 and up to 1, found {}", factor->where(), factor->found());
   }
   rope.dimensions = static_cast<std::int64_t>(part * static_cast<double>(head_dim));
-  ensure(rope.dimensions >= 2 && rope.dimensions % 2 == 0, ErrorKind::BadCheckpoint,
-         "partial_rotary_factor {} of head_dim {} gives {} rotary elements, expected an even number of at "
-         "least 2",
-         part, head_dim, rope.dimensions);
+  ensure(
+      rope.dimensions >= 2 && rope.dimensions % 2 == 0, ErrorKind::BadCheckpoint,
+      "{}: partial_rotary_factor {} of head_dim {} gives {} rotary elements, expected an even number of at "
+      "least 2",
+      fields.source(), part, head_dim, rope.dimensions);
 
   rope.sections = interleaved_sections(rope.dimensions / 2);
   if (object) {
