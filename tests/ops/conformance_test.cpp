@@ -4,8 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "device/cpu/cpu_device.hpp"
+#include "ops/combine/combine.hpp"
+#include "ops/copy/copy.hpp"
+#include "ops/embed/embed.hpp"
+#include "ops/gate/gate.hpp"
 #include "ops/grouped_matmul/grouped_matmul.hpp"
 #include "ops/matmul/matmul.hpp"
+#include "ops/norm/norm.hpp"
+#include "ops/route/route.hpp"
 
 namespace redline::ops {
 namespace {
@@ -36,6 +42,12 @@ void walk(std::span<const Entry<Args>> candidates, const std::vector<Case<Args>>
   }
 }
 
+TEST(Conformance, Combine) { walk(combine::candidates(), combine::cases(), combine::reference, combine::tolerance); }
+TEST(Conformance, Copy) { walk(copy::candidates(), copy::cases(), copy::reference, copy::tolerance); }
+TEST(Conformance, Embed) { walk(embed::candidates(), embed::cases(), embed::reference, embed::tolerance); }
+TEST(Conformance, Gate) { walk(gate::candidates(), gate::cases(), gate::reference, gate::tolerance); }
+TEST(Conformance, Norm) { walk(norm::candidates(), norm::cases(), norm::reference, norm::tolerance); }
+TEST(Conformance, Route) { walk(route::candidates(), route::cases(), route::reference, route::tolerance); }
 TEST(Conformance, GroupedMatmul) {
   walk(grouped_matmul::candidates(), grouped_matmul::cases(), grouped_matmul::reference, grouped_matmul::tolerance);
 }
