@@ -1,44 +1,55 @@
-// Expert choice and the sum of experts against values worked out by hand.
+// The route reference against numbers worked out with numpy:
+//   l = array([.5, -1, 2, 2, 0, 1]); p = exp(l) / exp(l).sum(); p[[2, 3, 5]] / p[[2, 3, 5]].sum()
+// and what NaN logits give: experts that exist, each once, because other operators index with them.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
-#include <vector>
+#include <set>
 
-#include "ops/combine/combine.hpp"
+#include "device/cpu/cpu_device.hpp"
 #include "ops/route/route.hpp"
 
-namespace redline::ops {
+namespace redline::ops::route {
 namespace {
 
-TEST(RouteReference, RenormalisesTheChosen) {
-  // e^0 : e^ln3 : e^ln2 : e^ln2 = 1 : 3 : 2 : 2; of the two equal ones the lower id is chosen; 3 / 5 and 2 / 5.
-  std::vector<float> logits{0, std::log(3.0f), std::log(2.0f), std::log(2.0f)};
-  std::vector<std::int32_t> experts(2);
-  std::vector<float> weights(2);
-  route::reference({.logits = dense_view(logits.data(), DType::F32, {1, 4}),
-                    .experts = dense_view(experts.data(), DType::I32, {1, 2}),
-                    .weights = dense_view(weights.data(), DType::F32, {1, 2})});
-  EXPECT_EQ(experts, (std::vector<std::int32_t>{1, 2}));
-  EXPECT_NEAR(weights[0], 0.6, 1e-6);
-  EXPECT_NEAR(weights[1], 0.4, 1e-6);
+TEST(RouteReference, LargestFirstTiesToTheLowerId) {
+  std::array<float, 6> logits{0.5f, -1, 2, 2, 0, 1};
+  std::array<std::int32_t, 3> experts{};
+  std::array<float, 3> weights{};
+  reference({.logits = dense_view(logits.data(), DType::F32, {1, 6}),
+             .experts = dense_view(experts.data(), DType::I32, {1, 3}),
+             .weights = dense_view(weights.data(), DType::F32, {1, 3})});
+  EXPECT_EQ(experts, (std::array<std::int32_t, 3>{2, 3, 5}));
+  EXPECT_NEAR(weights[0], 0.4223187982515182, 1e-7);
+  EXPECT_NEAR(weights[1], 0.4223187982515182, 1e-7);
+  EXPECT_NEAR(weights[2], 0.1553624034969636, 1e-7);
 }
 
-TEST(CombineReference, AddsTheGatedSharedExpert) {
-  std::vector<float> routed{1, 10, 2, 20}, weights{0.25f, 0.75f}, shared{4, -4}, gate{0}, y(2);
-  combine::Args args{.routed = dense_view(routed.data(), DType::F32, {2, 2}),
-                     .weights = dense_view(weights.data(), DType::F32, {1, 2}),
-                     .shared = dense_view(shared.data(), DType::F32, {1, 2}),
-                     .shared_gate = dense_view(gate.data(), DType::F32, {1, 1}),
-                     .y = dense_view(y.data(), DType::F32, {1, 2})};
-  combine::reference(args);
-  EXPECT_EQ(y, (std::vector<float>{1.75f + 2, 17.5f - 2}));
-  gate[0] = std::log(3.0f);  // sigmoid 3 / 4
-  combine::reference(args);
-  EXPECT_NEAR(y[0], 1.75 + 3, 1e-6);
-  args.shared = {};
-  combine::reference(args);
-  EXPECT_EQ(y, (std::vector<float>{1.75f, 17.5f}));
+TEST(Route, NanLogitsAreTheLeast) {
+  CpuDevice device(1);
+  Arena scratch(device, 4096, Place::Host);
+  const ChoiceTable choices;
+  Exec exec{device, {}, scratch, choices};
+  std::array<float, 20> logits;
+  std::array<std::int32_t, 4> experts{};
+  std::array<float, 4> weights{};
+  const Args args{.logits = dense_view(logits.data(), DType::F32, {1, 20}),
+                  .experts = dense_view(experts.data(), DType::I32, {1, 4}),
+                  .weights = dense_view(weights.data(), DType::F32, {1, 4})};
+  for (const auto call :
+       {+[](Exec&e, const Args&a) { run(e, a); }, +[](Exec&, const Args&a) { reference(a); }}) {
+    logits.fill(NAN);
+    call(exec, args);
+    EXPECT_EQ(experts, (std::array<std::int32_t, 4>{0, 1, 2, 3}));
+    logits[17] = -3;
+    logits[5] = 1;
+    call(exec, args);
+    EXPECT_EQ(experts, (std::array<std::int32_t, 4>{5, 17, 0, 1}));
+    EXPECT_FLOAT_EQ(weights[0], static_cast<float>(1 / (1 + std::exp(-4.0))));
+    EXPECT_EQ(weights[2], 0);
+  }
 }
 
 }  // namespace
-}  // namespace redline::ops
+}  // namespace redline::ops::route

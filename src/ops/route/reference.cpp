@@ -1,8 +1,8 @@
-// Softmax over all experts in double, a stable sort, the chosen ones renormalised.
+// The formula as it is written: softmax over all, the largest, divided by their sum. Which is larger is asked
+// of the logits, of which the softmax is a rising function: two that differ may have equal powers in double.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "ops/elements.hpp"
 #include "ops/route/route.hpp"
@@ -10,23 +10,31 @@
 namespace redline::ops::route {
 
 void reference(const Args& args) {
-  const std::int64_t rows = args.logits.shape[0], experts = args.logits.shape[1], choices = args.experts.shape[1];
-  for (std::int64_t row = 0; row < rows; ++row) {
-    std::vector<double> p;
-    for (std::int64_t e = 0; e < experts; ++e) p.push_back(load(args.logits, {row, e}));
-    const double best = *std::max_element(p.begin(), p.end());
-    double total = 0;
-    for (double& value : p) total += value = std::exp(value - best);
-    for (double& value : p) value /= total;
-    std::vector<std::int64_t> order(p.size());
+  const std::int64_t rows = args.logits.shape[0], choices = args.experts.shape[1];
+  const auto experts = static_cast<std::size_t>(args.logits.shape[1]);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::vector<double> logits(experts), shares(experts);
+    for (std::size_t e = 0; e < experts; ++e) {
+      logits[e] = load(args.logits, {r, static_cast<std::int64_t>(e)});
+      if (std::isnan(logits[e])) logits[e] = -INFINITY;
+    }
+    const double largest = *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (std::size_t e = 0; e < experts; ++e) sum += shares[e] = std::exp(logits[e] - largest);
+    for (double& share : shares) share /= sum;
+
+    std::vector<std::int32_t> order(experts);
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return p[static_cast<std::size_t>(a)] > p[static_cast<std::size_t>(b)]; });
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+      return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+    });
     double chosen = 0;
-    for (std::int64_t c = 0; c < choices; ++c) chosen += p[static_cast<std::size_t>(order[static_cast<std::size_t>(c)])];
+    for (std::int64_t c = 0; c < choices; ++c)
+      chosen += shares[static_cast<std::size_t>(order[static_cast<std::size_t>(c)])];
     for (std::int64_t c = 0; c < choices; ++c) {
-      const std::int64_t e = order[static_cast<std::size_t>(c)];
-      static_cast<std::int32_t*>(args.experts.data)[row * args.experts.strides[0] + c] = static_cast<std::int32_t>(e);
-      store(args.weights, {row, c}, p[static_cast<std::size_t>(e)] / chosen);
+      const std::int32_t expert = order[static_cast<std::size_t>(c)];
+      store(args.experts, {r, c}, expert);
+      store(args.weights, {r, c}, shares[static_cast<std::size_t>(expert)] / chosen);
     }
   }
 }
