@@ -3,6 +3,7 @@
 #include "quant/encode_weight.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -145,16 +146,30 @@ class Tile {
                 scales_.size());
   }
 
+  // Four running sums of each kind: additions of one chain would wait for each other.
   EncodingError sums() const {
-    EncodingError sums{.weights = rows_ * columns_};
-    for (std::size_t i = 0; i < values_.size(); ++i) {
+    constexpr std::size_t kLanes = 4;
+    std::array<double, kLanes> difference{}, original{}, decoded{}, product{};
+    const auto add = [&](std::size_t i, std::size_t lane) {
       const double w = values_[i], d = decoded_[i];
-      sums.difference += (w - d) * (w - d);
-      sums.original += w * w;
-      sums.decoded += d * d;
-      sums.product += w * d;
+      difference[lane] += (w - d) * (w - d);
+      original[lane] += w * w;
+      decoded[lane] += d * d;
+      product[lane] += w * d;
+    };
+    std::size_t i = 0;
+    for (; i + kLanes <= values_.size(); i += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
     }
-    return sums;
+    for (; i < values_.size(); ++i) add(i, 0);
+    const auto total = [](const std::array<double, kLanes>& lanes) {
+      return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    };
+    return {.weights = rows_ * columns_,
+            .difference = total(difference),
+            .original = total(original),
+            .decoded = total(decoded),
+            .product = total(product)};
   }
 
   const EncodeWeightArgs& args_;
