@@ -37,18 +37,6 @@ constexpr const char* kJournalTitle = "redline quantize, layout 1";
 // smaller.
 constexpr float kInputScale = 1;
 
-std::vector<Checkpoint::Declared> tensors_of(const RewriteUnit& unit) {
-  if (unit.kept != nullptr) {
-    return {{std::string(unit.kept->name_on_disk), unit.kept->dtype, unit.kept->shape}};
-  }
-  std::vector<Checkpoint::Declared> tensors;
-  for (const StoredTensor& tensor :
-       stored_tensors(unit.format, unit.rows, unit.columns, Nvfp4InputScale::None)) {
-    tensors.push_back({fmt::format("{}{}", unit.module, tensor.suffix), tensor.dtype, tensor.shape});
-  }
-  return tensors;
-}
-
 std::uint64_t output_bytes_of(const RewriteUnit& unit) {
   std::uint64_t bytes = 0;
   for (const Checkpoint::Declared& tensor : tensors_of(unit)) bytes += bytes_of(tensor);
@@ -161,6 +149,18 @@ void add_errors(std::vector<RewriteError>& sums, const std::vector<RewriteError>
 }
 
 }  // namespace
+
+std::vector<Checkpoint::Declared> tensors_of(const RewriteUnit& unit) {
+  if (unit.kept != nullptr) {
+    return {{std::string(unit.kept->name_on_disk), unit.kept->dtype, unit.kept->shape}};
+  }
+  std::vector<Checkpoint::Declared> tensors;
+  for (const StoredTensor& tensor :
+       stored_tensors(unit.format, unit.rows, unit.columns, Nvfp4InputScale::None)) {
+    tensors.push_back({fmt::format("{}{}", unit.module, tensor.suffix), tensor.dtype, tensor.shape});
+  }
+  return tensors;
+}
 
 void ensure_room(const fs::path& folder, std::uint64_t bytes) {
   std::error_code error;
@@ -373,6 +373,8 @@ struct Rewrite::Impl {
 };
 
 Rewrite::Rewrite(const Checkpoint& from, std::vector<RewriteUnit> units, RewriteOptions options) {
+  ensure(from.bytes() == Bytes::Here, ErrorKind::BadInput,
+         "{}: its weights are not here; quantize reads them", from.name());
   make_folder(options.folder);
   impl_ = std::make_unique<Impl>(from, std::move(units), std::move(options));
 }

@@ -37,6 +37,9 @@ struct RewriteUnit {
   int shared_scale = -1;  // units with the same number, not negative, get the same scalar of the whole tensor
 };
 
+// What is written of a unit.
+std::vector<Checkpoint::Declared> tensors_of(const RewriteUnit& unit);
+
 struct RewriteOptions {
   std::filesystem::path folder;          // is made if it is not there
   std::uint64_t most_shard_bytes = 0;    // 0: one file
@@ -52,8 +55,8 @@ struct RewriteError {
 
 class Rewrite {
  public:
-  // Throws BadInput where the folder holds anything that is not of such a run, or where another process is
-  // writing there; Io where there is too little room. Nothing is written yet.
+  // Throws BadInput where the source has no bytes, where the folder holds anything that is not of such a run,
+  // or where another process is writing there; Io where there is too little room. Nothing is written yet.
   Rewrite(const Checkpoint& from, std::vector<RewriteUnit> units, RewriteOptions options);
   ~Rewrite();
   Rewrite(const Rewrite&) = delete;

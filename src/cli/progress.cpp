@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
 #include "core/log.hpp"
@@ -18,11 +19,10 @@ constexpr double kSettledSeconds = 1;  // before that a rate says little about w
 }  // namespace
 
 std::string progress_line(const ProgressState& state) {
-  const double share =
-      state.total > 0 ? static_cast<double>(state.done) / static_cast<double>(state.total) : 1;
-  std::string line =
-      fmt::format("{}: {:.0f} %, {} of {}", state.what, 100 * share - 0.5 > 0 ? 100 * share - 0.5 : 0,
-                  units::decimal_bytes(state.done), units::decimal_bytes(state.total));
+  const double percent =
+      state.total > 0 ? 100 * static_cast<double>(state.done) / static_cast<double>(state.total) : 100;
+  std::string line = fmt::format("{}: {:.0f} %, {} of {}", state.what, std::floor(percent),
+                                 units::decimal_bytes(state.done), units::decimal_bytes(state.total));
   const std::uint64_t fresh = state.done > state.already ? state.done - state.already : 0;
   if (state.seconds < kSettledSeconds || fresh == 0) return line;
   const double rate = static_cast<double>(fresh) / state.seconds;

@@ -190,8 +190,6 @@ QuantizePlan plan_quantization(const Config& config, const Checkpoint& files, Pr
   refuse_quantised(model, files);
   ensure(model.faults.empty(), ErrorKind::BadCheckpoint, "{}: {}", files.name(),
          model.faults.empty() ? "" : model.faults.front());
-  ensure(files.bytes() == checkpoint::Bytes::Here, ErrorKind::BadInput,
-         "{}: its weights are not here; quantize reads them", files.name());
   return Planning(config, files, precision).run(model);
 }
 
