@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "cli/inspect.hpp"
+#include "cli/quantize.hpp"
 #include "cli/tokenize.hpp"
 #include "core/log.hpp"
 
@@ -18,7 +19,7 @@ struct Message {
 
 struct Settings {
   log::Level log_level = log::Level::Info;
-  std::variant<Message, InspectOptions, TokenizeOptions> command;
+  std::variant<Message, InspectOptions, QuantizeOptions, TokenizeOptions> command;
 };
 
 // Throws Error (BadInput) with one sentence and a hint where the arguments make no sense.
