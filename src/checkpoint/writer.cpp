@@ -1,16 +1,12 @@
 // Plans the shards, writes each header when its first byte is due, renames at the end.
 #include "checkpoint/writer.hpp"
 
-#include <fcntl.h>
 #include <simdjson.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
 #include <system_error>
 #include <unordered_set>
 
+#include "checkpoint/output_file.hpp"
 #include "checkpoint/safetensors.hpp"
 #include "checkpoint/weight_files.hpp"
 #include "core/error.hpp"
@@ -19,80 +15,6 @@ namespace redline::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string reason(int code) { return std::generic_category().message(code); }
-
-std::uint64_t bytes_of(const Checkpoint::Declared& tensor) {
-  return static_cast<std::uint64_t>(tensor.shape.elements() * bits_of(tensor.dtype)) / 8;
-}
-
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out.append({'\\', c});
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out += '"';
-}
-
-// A file under a made-up name in the target's folder, deleted unless it is kept.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& target) : target_(target), path_(target.string() + ".XXXXXX") {
-    descriptor_ = ::mkostemp(path_.data(), O_CLOEXEC);
-    ensure(descriptor_ >= 0, ErrorKind::Io, "{}: cannot be written: {}", target.string(), reason(errno));
-  }
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      ensure(written >= 0, ErrorKind::Io, "{}: cannot be written: {}", target_.string(), reason(errno));
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-  }
-  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-
-  // On disk, closed, and readable as other files are; still under its made-up name.
-  void complete() {
-    // mkostemp makes files for their owner alone, and weights are no secret.
-    const bool done = ::fchmod(descriptor_, 0644) == 0 && ::fsync(descriptor_) == 0;
-    const int code = errno;
-    ensure(done, ErrorKind::Io, "{}: cannot be written: {}", target_.string(), reason(code));
-    ::close(std::exchange(descriptor_, -1));
-  }
-  void rename() {
-    const bool done = ::rename(path_.c_str(), target_.c_str()) == 0;
-    const int code = errno;
-    ensure(done, ErrorKind::Io, "{}: cannot be renamed to {}: {}", path_, target_.string(), reason(code));
-    path_.clear();
-  }
-  const fs::path& target() const { return target_; }
-
- private:
-  fs::path target_;
-  std::string path_;
-  int descriptor_ = -1;
-};
-
-void flush_folder(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0)
-    return;  // a folder that can be written and not read: the names reach the disk when they do
-  ::fsync(descriptor);
-  ::close(descriptor);
-}
 
 struct Shard {
   std::size_t begin = 0, end = 0;  // tensors
@@ -112,9 +34,7 @@ std::vector<Shard> plan(std::span<const Checkpoint::Declared> tensors, std::uint
     shards.back().end = i + 1;
   }
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    shards[i].file = shards.size() == 1
-                         ? "model.safetensors"
-                         : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
+    shards[i].file = shard_name(i, shards.size());
   }
   return shards;
 }
@@ -134,36 +54,6 @@ void refuse_strangers(const fs::path& folder, std::span<const Shard> shards) {
   ensure(!error, ErrorKind::Io, "{}: cannot be listed: {}", folder.string(), error.message());
 }
 
-std::string header_of(std::span<const Checkpoint::Declared> tensors, const Writer::Options& options) {
-  std::string json = "{";
-  const auto separate = [&] {
-    if (json.size() > 1) json += ',';
-  };
-  if (!options.metadata.empty()) {
-    json += "\"__metadata__\":{";
-    for (std::size_t i = 0; i < options.metadata.size(); ++i) {
-      json += fmt::format("{}{}:{}", i > 0 ? "," : "", json_text(options.metadata[i].first),
-                          json_text(options.metadata[i].second));
-    }
-    json += '}';
-  }
-  std::uint64_t at = 0;
-  for (const Checkpoint::Declared& tensor : tensors) {
-    const std::uint64_t end = at + bytes_of(tensor);
-    separate();
-    json += fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})", json_text(tensor.name),
-                        name_of(tensor.dtype), to_text(tensor.shape), at, end);
-    at = end;
-  }
-  json += '}';
-  while (json.size() % 8 != 0) json += ' ';  // the first tensor starts at a multiple of 8
-  ensure(json.size() <= kMostHeaderBytes, "a header of {} bytes, the format allows {}: use smaller shards",
-         json.size(), kMostHeaderBytes);
-  std::string header;
-  for (int i = 0; i < 8; ++i) header += static_cast<char>(json.size() >> (8 * i) & 0xff);
-  return header + json;
-}
-
 }  // namespace
 
 struct Writer::Impl {
@@ -171,18 +61,18 @@ struct Writer::Impl {
   std::vector<Checkpoint::Declared> tensors;
   Options options;
   std::vector<Shard> shards;
-  std::vector<std::unique_ptr<TemporaryFile>> files;  // those begun so far
-  std::size_t tensor = 0;                             // being written
-  std::uint64_t written = 0;                          // bytes of it
+  std::vector<std::unique_ptr<OutputFile>> files;  // those begun so far
+  std::size_t tensor = 0;                          // being written
+  std::uint64_t written = 0;                       // bytes of it
 
   // Starts the shard that the tensor belongs to, if it is not started.
   void begin_shards_up_to(std::size_t number) {
     while (files.size() < shards.size() && shards[files.size()].begin <= number) {
       if (!files.empty()) files.back()->complete();
       const Shard& shard = shards[files.size()];
-      files.push_back(std::make_unique<TemporaryFile>(folder / shard.file));
-      files.back()->write(
-          header_of(std::span(tensors).subspan(shard.begin, shard.end - shard.begin), options));
+      files.push_back(std::make_unique<OutputFile>(folder / shard.file));
+      files.back()->write(safetensors_header(std::span(tensors).subspan(shard.begin, shard.end - shard.begin),
+                                             options.metadata));
     }
   }
 
@@ -195,16 +85,14 @@ struct Writer::Impl {
 
   std::string index() const {
     std::uint64_t total = 0;
-    std::string map;
+    std::vector<IndexLine> lines;
     for (const Shard& shard : shards) {
       for (std::size_t i = shard.begin; i < shard.end; ++i) {
         total += bytes_of(tensors[i]);
-        map += fmt::format("{}    {}: {}", map.empty() ? "" : ",\n", json_text(tensors[i].name),
-                           json_text(shard.file));
+        lines.push_back({tensors[i].name, shard.file});
       }
     }
-    return fmt::format("{{\n  \"metadata\": {{\"total_size\": {}}},\n  \"weight_map\": {{\n{}\n  }}\n}}\n",
-                       total, map);
+    return index_text(lines, total);
   }
 };
 
@@ -260,7 +148,7 @@ std::vector<fs::path> Writer::finish() {
   now.begin_shards_up_to(now.tensors.size());
   now.files.back()->complete();
   if (now.shards.size() > 1) {
-    now.files.push_back(std::make_unique<TemporaryFile>(now.folder / kIndexFile));
+    now.files.push_back(std::make_unique<OutputFile>(now.folder / kIndexFile));
     now.files.back()->write(now.index());
     now.files.back()->complete();
   }

@@ -19,6 +19,7 @@ struct Run {
     return 0;
   }
   int operator()(const InspectOptions& options) const { return run_inspect(options); }
+  int operator()(const QuantizeOptions& options) const { return run_quantize(options); }
   int operator()(const TokenizeOptions& options) const { return run_tokenize(options); }
   int operator()(const GenerateOptions& options) const { return run_generate(options); }
   int operator()(const ChatOptions& options) const { return run_chat(options); }

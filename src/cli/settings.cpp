@@ -30,6 +30,28 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
   return command;
 }
 
+CLI::App* add_quantize(CLI::App& app, QuantizeOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "quantize", "a BF16 checkpoint to NVFP4 or FP8; goes on where an earlier run stopped");
+  command->add_option("model", options.model, "folder of the BF16 checkpoint")->required();
+  command
+      ->add_option(
+          "--to", options.to,
+          "experts (routed experts NVFP4), mixed (MLP, experts, head NVFP4; attention and delta-net FP8), "
+          "nvfp4 (all of these NVFP4), fp8 (blocks of 128 by 128)")
+      ->required()
+      ->check(CLI::IsMember({"experts", "mixed", "nvfp4", "fp8"}));
+  command
+      ->add_option("--output", options.output, "folder for the result: empty, not there, or an earlier run's")
+      ->required();
+  command
+      ->add_option("--shard-size", options.shard_bytes,
+                   "most bytes of tensors in a file: 5GB, 500MB, 4GiB (default 5GB)")
+      ->transform(CLI::AsSizeValue(true));
+  command->add_flag("--json", options.json, "one JSON object on standard output");
+  return command;
+}
+
 CLI::App* add_tokenize(CLI::App& app, TokenizeOptions& options) {
   CLI::App* command = app.add_subcommand(
       "tokenize", "text to ids, or ids to text with --decode; reads standard input without --text");
@@ -145,9 +167,11 @@ Settings read_settings(int argc, const char* const* argv) {
       ->envname("REDLINE_LOG_LEVEL")
       ->capture_default_str();
   InspectOptions inspect_options;
+  QuantizeOptions quantize_options;
   TokenizeOptions tokenize_options;
   CLI::App* inspect = add_inspect(app, inspect_options);
   CLI::App* tokenize = add_tokenize(app, tokenize_options);
+  CLI::App* quantize = add_quantize(app, quantize_options);
   GenerateOptions generate_options;
   CLI::App* generate = add_generate(app, generate_options);
   ChatOptions chat_options;
@@ -185,6 +209,7 @@ Settings read_settings(int argc, const char* const* argv) {
   if (generate->parsed()) settings.command = std::move(generate_options);
   if (chat->parsed()) settings.command = std::move(chat_options);
   if (bench->parsed()) settings.command = std::move(bench_options);
+  if (quantize->parsed()) settings.command = std::move(quantize_options);
   return settings;
 }
 

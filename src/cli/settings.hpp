@@ -9,6 +9,7 @@
 #include "cli/chat.hpp"
 #include "cli/generate.hpp"
 #include "cli/inspect.hpp"
+#include "cli/quantize.hpp"
 #include "cli/tokenize.hpp"
 #include "core/log.hpp"
 
@@ -21,7 +22,7 @@ struct Message {
 
 struct Settings {
   log::Level log_level = log::Level::Info;
-  std::variant<Message, InspectOptions, TokenizeOptions, GenerateOptions, ChatOptions, BenchOptions> command;
+  std::variant<Message, InspectOptions, QuantizeOptions, TokenizeOptions, GenerateOptions, ChatOptions, BenchOptions> command;
 };
 
 // Throws Error (BadInput) with one sentence and a hint where the arguments make no sense.

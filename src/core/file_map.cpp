@@ -69,4 +69,13 @@ FileMap& FileMap::operator=(FileMap&& other) noexcept {
   return *this;
 }
 
+void forget_pages(std::span<const std::byte> mapped) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(mapped.data()) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(mapped.data()) + mapped.size()) / page * page;
+  // The mapping is read-only and of a file, so nothing can be lost; a refusal only means that memory stays
+  // used.
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 }  // namespace redline

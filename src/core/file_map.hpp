@@ -28,4 +28,8 @@ class FileMap {
   std::span<const std::byte> bytes_;
 };
 
+// Mapped pages that lie wholly inside these bytes are given back: whoever walks once through a file larger
+// than memory does not fill it with what was read. They are read again where they are touched again.
+void forget_pages(std::span<const std::byte> mapped);
+
 }  // namespace redline

@@ -98,6 +98,12 @@ void decode_fp8(const DecodeFp8Args& args) {
   }
 }
 
+float fp8_scale(float largest, DType scale_type) {
+  float scale = largest / kLargestCode;
+  if (scale_type == DType::BF16) scale = from_bf16(to_bf16(scale));
+  return scale == 0 ? 1 : scale;  // zeros, or values too small for any scale
+}
+
 void encode_fp8(const EncodeFp8Args& args) {
   check(args.blocks, args.codes.size(), args.values.size(), args.scales.size(), args.scale_type, args.name);
   largest_magnitude(args.values, args.name);  // for its check: a maximum of one block may pass over a NaN
@@ -106,10 +112,8 @@ void encode_fp8(const EncodeFp8Args& args) {
     for_each_run(args.blocks, block, [&](std::size_t begin, std::size_t length) {
       for (float value : args.values.subspan(begin, length)) largest = std::max(largest, std::fabs(value));
     });
-    float scale = largest / kLargestCode;
-    if (args.scale_type == DType::BF16) scale = from_bf16(to_bf16(scale));
-    if (scale == 0) scale = 1;  // zeros, or values too small for any scale
-    scale = store_scale(args.scales, block, args.scale_type, scale);
+    const float scale = store_scale(args.scales, block, args.scale_type,
+                                    args.scale ? *args.scale : fp8_scale(largest, args.scale_type));
     for_each_run(args.blocks, block, [&](std::size_t begin, std::size_t length) {
       for (std::size_t i = begin; i < begin + length; ++i) args.codes[i] = to_e4m3(args.values[i] / scale);
     });

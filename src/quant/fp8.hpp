@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -42,11 +43,16 @@ void decode_fp8(const DecodeFp8Args& args);
 struct EncodeFp8Args {
   Fp8Blocks blocks;
   std::span<const float> values;  // [rows, columns], finite
+  // Instead of the rule above, for every block: parts of one block that are encoded apart need it.
+  std::optional<float> scale = std::nullopt;
   std::span<std::uint8_t> codes;  // out: [rows, columns]
   std::span<std::byte> scales;    // out: [down, across] of scale_type
   DType scale_type = DType::F32;
   std::string_view name;  // for messages
 };
 void encode_fp8(const EncodeFp8Args& args);
+
+// The scale that the rule gives for a block whose largest magnitude is `largest`.
+float fp8_scale(float largest, DType scale_type);
 
 }  // namespace redline::quant

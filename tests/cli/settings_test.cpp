@@ -54,16 +54,39 @@ TEST(Settings, HelpAndVersionAreMessages) {
 }
 
 TEST(Settings, RefusalsNameTheWordAndTheWayOut) {
-  EXPECT_EQ(refusal({}), "no command; commands are inspect, tokenize; 'redline --help' says more");
-  EXPECT_EQ(refusal({"inspekt", "m"}), "'inspekt' is not a command; commands are inspect, tokenize");
+  EXPECT_EQ(refusal({}), "no command; commands are inspect, quantize, tokenize; 'redline --help' says more");
+  EXPECT_EQ(refusal({"inspekt", "m"}),
+            "'inspekt' is not a command; commands are inspect, quantize, tokenize");
   EXPECT_EQ(refusal({"--log-level", "info", "--json"}),
-            "option --json is not known before a command; commands are inspect, tokenize");
+            "option --json is not known before a command; commands are inspect, quantize, tokenize");
   EXPECT_EQ(refusal({"inspect"}), "model is required; 'redline inspect --help' lists what there is");
   EXPECT_EQ(
       refusal({"inspect", "m", "--gpus", "h200"}),
       "The following arguments were not expected: h200 --gpus; 'redline inspect --help' lists what there is");
   EXPECT_EQ(refusal({"inspect", "m", "--log-level", "loud"}),
             "--log-level is 'loud', expected debug, info, warn, error or off");
+}
+
+TEST(Settings, QuantizeWithItsOptions) {
+  const Settings settings =
+      read({"quantize", "in", "--to", "mixed", "--output", "out", "--shard-size", "2GB", "--json"});
+  const auto& options = std::get<QuantizeOptions>(settings.command);
+  EXPECT_EQ(options.model, "in");
+  EXPECT_EQ(options.to, "mixed");
+  EXPECT_EQ(options.output, "out");
+  EXPECT_EQ(options.shard_bytes, 2'000'000'000u);
+  EXPECT_TRUE(options.json);
+  const Settings plain = read({"quantize", "in", "--to", "fp8", "--output", "out"});
+  EXPECT_EQ(std::get<QuantizeOptions>(plain.command).shard_bytes, 5'000'000'000u);
+  const Settings binary = read({"quantize", "in", "--to", "fp8", "--output", "out", "--shard-size", "4GiB"});
+  EXPECT_EQ(std::get<QuantizeOptions>(binary.command).shard_bytes, std::uint64_t{4} << 30);
+}
+
+TEST(Settings, QuantizeNeedsAPlanAndAFolder) {
+  EXPECT_NE(refusal({"quantize", "in", "--output", "out"}).find("--to"), std::string::npos);
+  EXPECT_NE(refusal({"quantize", "in", "--to", "fp8"}).find("--output"), std::string::npos);
+  EXPECT_NE(refusal({"quantize", "in", "--to", "int4", "--output", "out"}).find("int4"), std::string::npos);
+  EXPECT_NE(refusal({"quantize", "in", "--to", "fp8", "--output", "o", "--shard-size", "big"}), "");
 }
 
 }  // namespace

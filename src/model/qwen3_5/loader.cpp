@@ -271,7 +271,7 @@ std::unique_ptr<Model> load(const Config& config, const checkpoint::Checkpoint& 
     weights.head.in = config.hidden;
     weights.head.parts = {{.elements = weights.embedding.data, .rows = config.vocabulary}};
   }
-  const bool drafts = config.mtp_layers > 0 && taken.mtp_missing.empty();
+  const bool drafts = config.mtp_layers > 0 && taken.mtp_missing.empty() && checkpoint::find_weight(files, "mtp.fc").has_value();
   if (drafts) {
     ensure(config.mtp_layers == 1, ErrorKind::Unsupported, "{}: {} MTP layers; no published checkpoint has more than one", files.name(), config.mtp_layers);
     weights.mtp = MtpWeights{.embedding_norm = loader.norm("mtp.pre_fc_norm_embedding.weight", config.hidden),

@@ -1,8 +1,9 @@
-// Table of sizes, and for each precision the format of each part.
+// Table of sizes.
 #include "model/qwen3_5/sizes.hpp"
 
 #include <array>
 
+#include "checkpoint/stored_tensors.hpp"
 #include "core/error.hpp"
 #include "model/qwen3_5/weights.hpp"
 #include "quant/scheme.hpp"
@@ -38,8 +39,6 @@ constexpr std::array<std::string_view, kSizes.size()> size_names() {
 }
 constexpr auto kSizeNames = size_names();
 
-constexpr std::array<std::string_view, 5> kPrecisionNames = {"bf16", "fp8", "experts", "mixed", "nvfp4"};
-
 template <class Names>
 std::string listed(const Names& names) {
   std::string text;
@@ -47,59 +46,12 @@ std::string listed(const Names& names) {
   return text;
 }
 
-Precision precision_of(std::string_view name) {
-  for (std::size_t i = 0; i < kPrecisionNames.size(); ++i) {
-    if (kPrecisionNames[i] == name) return static_cast<Precision>(i);
-  }
-  fail(ErrorKind::BadInput, "the precision \"{}\" is not known; known are {}", name, listed(kPrecisionNames));
-}
-
-quant::Format format_in(const Part& part, Precision precision) {
-  using quant::Format;
-  if (!part.quantisable) return Format::Bf16;
-  const bool mtp = part.group == Group::Mtp;
-  const bool projection = part.group == Group::Attention || part.group == Group::DeltaNet;
-  switch (precision) {
-    case Precision::Bf16:
-      return Format::Bf16;
-    case Precision::Fp8:
-      return part.group == Group::Head ? Format::Bf16 : Format::Fp8Block;
-    case Precision::Experts:
-      return part.group == Group::RoutedExperts ? Format::Nvfp4 : Format::Bf16;
-    case Precision::Mixed:
-      if (mtp) return Format::Bf16;
-      return projection ? Format::Fp8Tensor : Format::Nvfp4;
-    case Precision::Nvfp4:
-      return mtp ? Format::Bf16 : Format::Nvfp4;
-  }
-  return Format::Bf16;
-}
-
-// A weight as the publisher of its format stores it; input scales as in nvidia's files.
+// With scales of activations, as nvidia's files have them.
 void declare_weight(const std::string& module, quant::Format format, std::int64_t rows, std::int64_t columns,
                     Declared& out) {
-  const auto add = [&](const char* suffix, DType dtype, Shape shape) {
-    out.push_back({module + suffix, dtype, shape});
-  };
-  switch (format) {
-    case quant::Format::Fp8Block:
-      add(".weight", DType::F8E4M3, {rows, columns});
-      add(".weight_scale_inv", DType::BF16, {(rows + 127) / 128, (columns + 127) / 128});
-      return;
-    case quant::Format::Fp8Tensor:
-      add(".weight", DType::F8E4M3, {rows, columns});
-      add(".weight_scale", DType::F32, {});
-      add(".input_scale", DType::F32, {});
-      return;
-    case quant::Format::Nvfp4:
-      add(".weight", DType::U8, {rows, columns / 2});
-      add(".weight_scale", DType::F8E4M3, {rows, columns / 16});
-      add(".weight_scale_2", DType::F32, {});
-      add(".input_scale", DType::F32, {});
-      return;
-    default:
-      add(".weight", DType::BF16, {rows, columns});
-      return;
+  for (const checkpoint::StoredTensor& tensor :
+       checkpoint::stored_tensors(format, rows, columns, checkpoint::Nvfp4InputScale::Stored)) {
+    out.push_back({fmt::format("{}{}", module, tensor.suffix), tensor.dtype, tensor.shape});
   }
 }
 
@@ -146,8 +98,6 @@ Checkpoint declare(std::string name, const Config& config, Precision precision) 
 }
 
 }  // namespace
-
-std::string_view name_of(Precision precision) { return kPrecisionNames[static_cast<std::size_t>(precision)]; }
 
 std::span<const std::string_view> published_sizes() { return kSizeNames; }
 

@@ -9,18 +9,9 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "model/qwen3_5/config.hpp"
+#include "model/qwen3_5/precision.hpp"
 
 namespace redline::model::qwen3_5 {
-
-enum class Precision : std::uint8_t {
-  Bf16,
-  Fp8,  // official: everything but router, gates, conv, norms, embedding, head in blocks of 128 by 128; MTP
-        // layer too
-  Experts,  // routed experts NVFP4, all else BF16
-  Mixed,    // MLP, experts, shared expert, head NVFP4; attention and delta-net projections FP8 per tensor
-  Nvfp4,    // all of these NVFP4
-};
-std::string_view name_of(Precision precision);  // "bf16", "fp8", "experts", "mixed", "nvfp4"
 
 std::span<const std::string_view> published_sizes();  // "qwen3.5-0.8b", …
 Config published_config(std::string_view size);       // BadInput for another name, with those that are known
