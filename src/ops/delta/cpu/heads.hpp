@@ -86,10 +86,12 @@ inline Head head_of(const Args& args, std::int64_t sequence, std::int64_t head) 
 // x / sqrt(Σx² + 1e-6) · scale, the squares added in eight strands.
 inline void normalise(const std::uint16_t* x, std::int64_t count, float scale, float* y) {
   float strands[8] = {};
-  for (std::int64_t i = 0; i < count; ++i) {
-    y[i] = widened(x[i]);
-    strands[i % 8] += y[i] * y[i];
+  for (std::int64_t i = 0; i < count; ++i) y[i] = widened(x[i]);
+  for (std::int64_t i = 0; i + 8 <= count; i += 8) {
+#pragma GCC unroll 8
+    for (int lane = 0; lane < 8; ++lane) strands[lane] += y[i + lane] * y[i + lane];
   }
+  for (std::int64_t i = count / 8 * 8; i < count; ++i) strands[0] += y[i] * y[i];
   const float squares = ((strands[0] + strands[1]) + (strands[2] + strands[3])) +
                         ((strands[4] + strands[5]) + (strands[6] + strands[7]));
   const float factor = scale / __builtin_sqrtf(squares + 1e-6f);

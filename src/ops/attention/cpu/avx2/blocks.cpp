@@ -94,17 +94,23 @@ void widen_block(const Args& args, const Tile& tile, int part, std::int64_t firs
 template <int kQueries>
 void score_tile(const float* query, const float* keys, std::int64_t width, float* scores) {
   __m256 sums[kQueries][4];
+#pragma GCC unroll 8
   for (auto& row : sums) {
+#pragma GCC unroll 8
     for (auto& sum : row) sum = _mm256_setzero_ps();
   }
   for (std::int64_t i = 0; i < width; i += 8) {
     __m256 q[kQueries];
+#pragma GCC unroll 8
     for (int m = 0; m < kQueries; ++m) q[m] = _mm256_load_ps(query + m * width + i);
+#pragma GCC unroll 8
     for (int t = 0; t < 4; ++t) {
       const __m256 k = _mm256_load_ps(keys + t * width + i);
+#pragma GCC unroll 8
       for (int m = 0; m < kQueries; ++m) sums[m][t] = _mm256_fmadd_ps(q[m], k, sums[m][t]);
     }
   }
+#pragma GCC unroll 8
   for (int m = 0; m < kQueries; ++m)
     _mm_store_ps(scores + m * kBlock, sum_lanes(sums[m][0], sums[m][1], sums[m][2], sums[m][3]));
 }
@@ -114,19 +120,26 @@ template <int kQueries>
 void value_tile(const float* weights, const float* factors, const float* values, std::int64_t count,
                 std::int64_t width, float* sums) {
   __m256 all[kQueries][4];
+#pragma GCC unroll 8
   for (int m = 0; m < kQueries; ++m) {
     const __m256 factor = _mm256_set1_ps(factors[m]);
+#pragma GCC unroll 8
     for (int j = 0; j < 4; ++j) all[m][j] = _mm256_mul_ps(_mm256_load_ps(sums + m * width + 8 * j), factor);
   }
   for (std::int64_t t = 0; t < count; ++t) {
     __m256 p[kQueries];
+#pragma GCC unroll 8
     for (int m = 0; m < kQueries; ++m) p[m] = _mm256_broadcast_ss(weights + m * kBlock + t);
+#pragma GCC unroll 8
     for (int j = 0; j < 4; ++j) {
       const __m256 v = _mm256_load_ps(values + t * width + 8 * j);
+#pragma GCC unroll 8
       for (int m = 0; m < kQueries; ++m) all[m][j] = _mm256_fmadd_ps(p[m], v, all[m][j]);
     }
   }
+#pragma GCC unroll 8
   for (int m = 0; m < kQueries; ++m) {
+#pragma GCC unroll 8
     for (int j = 0; j < 4; ++j) _mm256_store_ps(sums + m * width + 8 * j, all[m][j]);
   }
 }

@@ -15,6 +15,8 @@ namespace redline::ops::delta::cpu_avx2 {
 namespace {
 
 constexpr std::int64_t kChunk = 64, kTileRows = 6, kTileColumns = 16, kSolveRows = 8;
+constexpr std::int64_t kAhead =
+    16;  // rows of the state fetched in advance; past its end lies the next head's
 constexpr std::int64_t kFewRows = 3;  // up to here a row at a time is as fast
 
 Verdict supports(const DeviceInfo& device, const Args& args) {
@@ -50,7 +52,10 @@ void read_state(const Head& head, const float* k, const float* q, float* p, floa
                  k2 = _mm256_broadcast_ss(k + i + 2), k3 = _mm256_broadcast_ss(k + i + 3);
     const __m256 q0 = _mm256_broadcast_ss(q + i), q1 = _mm256_broadcast_ss(q + i + 1),
                  q2 = _mm256_broadcast_ss(q + i + 2), q3 = _mm256_broadcast_ss(q + i + 3);
-    for (std::int64_t c = 0; c < width; c += 8) {
+    const char* ahead = reinterpret_cast<const char*>(s + kAhead * width);
+    for (std::int64_t c = 0; c < width; c += 8, ahead += 128) {
+      _mm_prefetch(ahead, _MM_HINT_T0);
+      _mm_prefetch(ahead + 64, _MM_HINT_T0);
       const __m256 s0 = _mm256_loadu_ps(s + c), s1 = _mm256_loadu_ps(s + width + c);
       const __m256 s2 = _mm256_loadu_ps(s + 2 * width + c), s3 = _mm256_loadu_ps(s + 3 * width + c);
       __m256 sum = _mm256_fmadd_ps(k1, s1, _mm256_fmadd_ps(k0, s0, _mm256_load_ps(p + c)));
@@ -162,6 +167,7 @@ template <int kRows>
 void tile(const Matrix& a, const float* b, std::int64_t b_stride, std::int64_t depth, float factor, float* c,
           std::int64_t c_stride) {
   __m256 left[kRows], right[kRows];
+#pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
     left[r] = right[r] = _mm256_setzero_ps();
     if (factor == 0) continue;
@@ -170,12 +176,14 @@ void tile(const Matrix& a, const float* b, std::int64_t b_stride, std::int64_t d
   }
   for (std::int64_t k = 0; k < depth; ++k) {
     const __m256 b0 = _mm256_loadu_ps(b + k * b_stride), b1 = _mm256_loadu_ps(b + k * b_stride + 8);
+#pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const __m256 value = _mm256_broadcast_ss(a.data + r * a.row_stride + k * a.column_stride);
       left[r] = _mm256_fmadd_ps(value, b0, left[r]);
       right[r] = _mm256_fmadd_ps(value, b1, right[r]);
     }
   }
+#pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
     _mm256_storeu_ps(c + r * c_stride, left[r]);
     _mm256_storeu_ps(c + r * c_stride + 8, right[r]);
