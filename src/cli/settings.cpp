@@ -188,7 +188,7 @@ Settings read_settings(int argc, const char* const* argv) {
     return settings;
   } catch (const CLI::ParseError& error) {
     if (version) {
-      settings.command = Message{fmt::format("redline {} ({})\n", kVersion, kCommit)};
+      settings.command = Message{fmt::format("redline {}\n", kVersion)};
       return settings;
     }
     if (app.get_subcommands().empty()) refuse_command(app, argc, argv);
@@ -196,7 +196,7 @@ Settings read_settings(int argc, const char* const* argv) {
          app.get_subcommands().front()->get_name());
   }
   if (version) {
-    settings.command = Message{fmt::format("redline {} ({})\n", kVersion, kCommit)};
+    settings.command = Message{fmt::format("redline {}\n", kVersion)};
     return settings;
   }
 

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 PROGRAM = os.environ["REDLINE_PROGRAM"]
 CHECKPOINTS = pathlib.Path(os.environ["REDLINE_SOURCE_DIR"]) / "tests/golden/checkpoints"
 MODEL = CHECKPOINTS / "dense-bf16"
-GREEDY = json.loads((MODEL / "greedy.json").read_text())
+GREEDY = json.loads((CHECKPOINTS.parent / "greedy-dense-bf16.json").read_text())
 failures = []
 
 
@@ -30,7 +30,7 @@ def expect(what, found, expected):
 
 def refused(arguments, message, code=2, stdin=""):
     done = run(*arguments, stdin=stdin, code=code)
-    expect(arguments, done.stderr, f"redline: {message}\n")
+    expect(arguments, done.stderr.splitlines(keepends=True)[-1:], [f"redline: {message}\n"])  
     expect((arguments, "standard output"), done.stdout, "")
 
 

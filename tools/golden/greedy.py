@@ -1,4 +1,4 @@
-"""Writes greedy.json beside golden checkpoints: what the reference implementation answers, token by token, when it always takes the most likely one.
+"""Writes tests/golden/greedy-NAME.json: what the reference implementation answers, token by token, when it always takes the most likely one.
 
 usage: greedy.py [NAME…]      no name: all of NAMES. README.md, "Greedy answers".
 """
@@ -52,7 +52,7 @@ def write(recipe):
     # times that, 0.12 e. Five times as much decides.
     check.check(margin > 0.6 * error, recipe.name, "no prompt with clear decisions: margin", margin, "error", error)
     content = {"prompt": text, "prompt_ids": prompt, "ids": ids, "margin": round(margin, 5), "bf16_error": error}
-    (folder / "greedy.json").write_text(json.dumps(content, indent=1) + "\n")
+    (checkpoints.FOLDER.parent / f"greedy-{recipe.name}.json").write_text(json.dumps(content, indent=1) + "\n")
     print(recipe.name, content)
 
 

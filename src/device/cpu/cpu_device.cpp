@@ -28,7 +28,7 @@ CpuFeatures features() {
 
 }  // namespace
 
-CpuDevice::CpuDevice(int threads) : threads_(threads) {
+CpuDevice::CpuDevice(int threads) : threads_(threads > 0 ? threads : read_topology().usable_threads()) {
   info_.kind = DeviceKind::Cpu;
   info_.name = "CPU";
   info_.multiprocessors = threads_.size();
