@@ -78,7 +78,7 @@ refused(["generate", MODEL, "--raw", "--system", "x", "--prompt", "x"],
         "--raw continues the text as it stands: --system, --thinking and --chat-template have no meaning with it")
 refused(["generate", MODEL, "--prompt", "x", "--force", "matmul"], "--force 'matmul': expected OPERATOR=CANDIDATE, as in matmul=cpu/any/loops")
 refused(["generate", MODEL, "--prompt", "x", "--device", "cuda:0"], "--device cuda:0: this build runs models on the CPU only; use --device cpu", code=4)
-refused(["generate", MODEL, "--prompt", "x", "--max-model-len", 100000000], "--max-model-len 100000000: dense-bf16 was trained for 262144 positions")
+refused(["generate", MODEL, "--prompt", "x", "--max-model-len", 100000000], "--max-model-len 100000000: dense-bf16 was trained for 4096 positions")
 done = run("generate", MODEL, "--raw", "--prompt", "x" * 300, "--max-model-len", 100, code=2)
 expect("too long", done.stderr.splitlines()[-1].startswith("redline: the prompt has "), True)
 done = run("generate", CHECKPOINTS / "dense-bf16-tied", "--raw", "--prompt", "x", "--drafts", 2, code=2)
