@@ -75,18 +75,21 @@ void widen_into_panel(Kind kind, const PackedWeight& weight, const WeightPart& p
 template <int kRows>
 void tile(const float* x, std::int64_t stride, std::int64_t count, const float* panel, float* sums) {
   __m256 left[kRows], right[kRows];
+#pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
     left[r] = _mm256_load_ps(sums + r * kPanel);
     right[r] = _mm256_load_ps(sums + r * kPanel + 8);
   }
   for (std::int64_t k = 0; k < count; ++k) {
     const __m256 w0 = _mm256_load_ps(panel + k * kPanel), w1 = _mm256_load_ps(panel + k * kPanel + 8);
+#pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const __m256 value = _mm256_broadcast_ss(x + r * stride + k);
       left[r] = _mm256_fmadd_ps(value, w0, left[r]);
       right[r] = _mm256_fmadd_ps(value, w1, right[r]);
     }
   }
+#pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
     _mm256_store_ps(sums + r * kPanel, left[r]);
     _mm256_store_ps(sums + r * kPanel + 8, right[r]);
