@@ -9,6 +9,7 @@
 #include "core/tensor.hpp"
 #include "device/cpu/cpu_device.hpp"
 #include "ops/exec.hpp"
+#include "ops/lanes.hpp"
 
 namespace redline::ops {
 namespace {
@@ -26,20 +27,6 @@ inline void share_out(Exec& exec, std::int64_t count, std::int64_t work, Body&& 
       .parallel_for(static_cast<std::size_t>(count), [&](const ThreadPool::Chunk& chunk) {
         body(static_cast<std::int64_t>(chunk.begin), static_cast<std::int64_t>(chunk.end));
       });
-}
-
-inline float widened(std::uint16_t bf16) {
-  const std::uint32_t bits = static_cast<std::uint32_t>(bf16) << 16;
-  float value;
-  __builtin_memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-inline std::uint16_t narrowed(float value) {
-  std::uint32_t bits;
-  __builtin_memcpy(&bits, &value, sizeof(bits));
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
 // Element `i`, in the view's own strides, of a parameter that is BF16 or F32.
