@@ -8,11 +8,11 @@
 namespace redline {
 
 struct ComputePeak {
-  double flops = 0;             // FP32 multiply-adds count two; of the best round, all threads of the pool together
-  std::string_view instructions;  // "avx512f", "avx2+fma", "baseline": the widest that this processor has
+  double flops = 0;               // a multiply-add counts two; of the best round, all threads of the pool together
+  std::string_view instructions;  // "avx512_bf16", "avx512f", "avx2+fma", "baseline": the fastest that this processor has
 };
 
 // Independent multiply-adds on registers, nothing from memory.
-ComputePeak measure_compute_peak(ThreadPool& pool, double seconds = 0.2);
+ComputePeak measure_compute_peak(ThreadPool& pool, double seconds = 0.4);
 
 }  // namespace redline
