@@ -63,7 +63,7 @@ class CaseBuilder {
 template <class Args>
 struct Case {
   std::string name;      // "rows=17 in=320 NVFP4"
-  bool quick = true;     // the quick set runs with every build; the full one in scripts/check and on GPUs
+  bool quick = true;     // enough for the tuner to trust a candidate before it times it; tests run every case
   std::function<Args(CaseBuilder&)> make;
 };
 

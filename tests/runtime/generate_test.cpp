@@ -136,6 +136,24 @@ TEST_P(Generate, PrefillThenDecodeEqualsPrefill) {
   }
 }
 
+// A chat goes on where the session stands: question and answer, then only what is new. A fresh session given everything must answer the same.
+TEST_P(Generate, ASecondQuestionContinuesTheSequence) {
+  GoldenModel model(GetParam(), true);
+  Session session(model.model(), model.device, model.choices, kSmall);
+  const auto go_on = [](std::int32_t) { return true; };
+  Request request = request_of(model, 0, 0, 37, 12);
+  std::vector<std::int32_t> said = request.prompt;
+  const Answer first = generate(session, request, go_on);
+  said.insert(said.end(), first.tokens.begin(), first.tokens.end());
+  const std::vector<std::int32_t> question = random_tokens(19, model.model().info().vocabulary, 6);
+  said.insert(said.end(), question.begin(), question.end());
+  Request whole = request;
+  whole.prompt = said;
+  request.prompt.assign(said.begin() + static_cast<std::ptrdiff_t>(session.length()), said.end());  // the last token was never run
+  EXPECT_EQ(request.prompt.size(), question.size() + 1);
+  EXPECT_EQ(generate(session, request, go_on).tokens, answer_of(model, whole).tokens);
+}
+
 TEST(GenerateLimits, AreSaid) {
   GoldenModel model("dense-bf16", false);
   Session session(model.model(), model.device, model.choices, kSmall);

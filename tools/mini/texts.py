@@ -28,6 +28,8 @@ class Conversation(NamedTuple):
     prompt: str
     answer: str  # all that follows the prompt, with the closing <|im_end|>
     check: str  # the value an answer must contain
+    messages: list = ()  # what was rendered into the prompt; empty for plain text
+    tools: list | None = None
 
 
 # ---------------------------------------------------------------- sides
@@ -78,7 +80,7 @@ def conversation(kind, messages, thought, content, check, tools=None, thinking=T
         pieces += [(prompt[at:start], prompt_weight), (prompt[start:turn.end()], 1.0)]
         at = turn.end()
     pieces += [(prompt[at:], prompt_weight), (answer, 1.0)]
-    return Conversation(kind, pieces, prompt, answer, check)
+    return Conversation(kind, pieces, prompt, answer, check, messages, tools)
 
 
 def user(text):
