@@ -42,7 +42,7 @@ if(REDLINE_TESTS)
   foreach(file IN LISTS tools)
     get_filename_component(name ${file} NAME_WE)
     add_executable(${name} ${file})
-    target_link_libraries(${name} PRIVATE redline_core redline_quant redline_text redline_checkpoint redline_model)
+    target_link_libraries(${name} PRIVATE redline_core redline_quant redline_text redline_checkpoint redline_model redline_cli)
   endforeach()
 
   # Python tests: tests/**/NAME_test.py, run in the venv that scripts/setup makes, with the program's path as argument.
