@@ -4,7 +4,7 @@
 # CPU levels: one row each. GPU folders need no row. GCC 12 takes the undefined vectors in its own AVX-512 header for mistakes of the caller.
 set(REDLINE_CPU_any "")
 set(REDLINE_CPU_avx2 -mavx2 -mfma -mf16c)
-set(REDLINE_CPU_avx512 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -Wno-uninitialized -Wno-maybe-uninitialized)
+set(REDLINE_CPU_avx512 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 set(REDLINE_CPU_avx512_bf16 ${REDLINE_CPU_avx512} -mavx512bf16)
 
 # smNNN -> what nvcc is asked for. Hopper has only the exact suffix; later chips have a family one.
