@@ -92,6 +92,8 @@ int run_inspect(const InspectOptions& options) {
   }
   if (!options.gpu) report.bandwidth = measured_bandwidth();
 
+  if (options.why && report.faults.empty()) report.why = candidates_of(options.model);
+
   const std::string text = options.json ? to_json(report) : to_text(report);
   std::fwrite(text.data(), 1, text.size(), stdout);  // main() looks at the stream's state
   return report.faults.empty() ? 0 : exit_code_of(ErrorKind::BadCheckpoint);

@@ -151,7 +151,7 @@ std::string to_json(const InspectReport& report) {
   const auto& token = report.census.per_token;
   const auto& mtp = report.census.mtp;
   const auto& kv = report.census.kv;
-  const Json json = {{"model",
+  Json json = {{"model",
                       {{"name", report.name},
                        {"architecture", report.config.architecture},
                        {"layers", report.config.layers},
@@ -185,6 +185,17 @@ std::string to_json(const InspectReport& report) {
                        {"tokens_per_s", report.tokens_per_second()}}},
                      {"faults", report.faults},
                      {"notes", report.notes}};
+  if (report.why) {
+    Json rows = Json::array();
+    for (const WhyRow& row : *report.why) {
+      Json refusals = Json::array();
+      for (const WhyRow::Refusal& refusal : row.refusals) {
+        refusals.push_back({{"reason", refusal.reason}, {"problems", refusal.problems}, {"example", refusal.example}});
+      }
+      rows.push_back({{"operator", row.operation}, {"candidate", row.candidate}, {"problems", row.problems}, {"runs", row.runs}, {"refusals", refusals}});
+    }
+    json["why"] = rows;
+  }
   // Names come from foreign files and may hold bytes that are not UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -207,6 +218,7 @@ std::string to_text(const InspectReport& report) {
                       bandwidth.devices > 1 ? fmt::format("{} x ", bandwidth.devices) : "", bandwidth.device,
                       units::byte_rate(bandwidth.bytes_per_second), bandwidth.devices > 1 ? " each" : "",
                       bandwidth.origin);
+  if (report.why) text += to_text(*report.why);
   add_list(text, "notes", report.notes);
   add_list(text, "faults: this checkpoint cannot be loaded", report.faults);
   return text;

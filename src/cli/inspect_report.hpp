@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
 #include "cli/gpu_table.hpp"
+#include "cli/why.hpp"
 #include "model/qwen3_5/census.hpp"
 #include "model/qwen3_5/config.hpp"
 
@@ -21,6 +23,7 @@ struct InspectReport {
   std::vector<std::string> faults, notes;  // those of the files, then those of the census
   Bandwidth bandwidth;
   std::int64_t context = 0;
+  std::optional<std::vector<WhyRow>> why;  // if asked for
 
   double tokens_per_second() const;
 };

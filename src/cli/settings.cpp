@@ -19,6 +19,7 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
       "inspect", "what a checkpoint is, and how fast this machine or another could run it");
   command->add_option("model", options.model, kModelHelp)->required();
   command->add_flag("--json", options.json, "one JSON object on standard output");
+  command->add_flag("--why", options.why, "also the candidates of each operator on this device, and what they refuse and why");
   command->add_option(
       "--gpu", options.gpu,
       "device for the ceiling: h200, b200, rtx-pro-6000, rtx-5090, with xN for several (h200x2)");

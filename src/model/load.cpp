@@ -23,7 +23,7 @@ struct Opened {
   std::optional<checkpoint::QuantizationConfig> declared;
 };
 
-Opened open_folder(const std::filesystem::path& folder) {
+Opened open_folder(const std::filesystem::path& folder, bool shapes_only) {
   const std::filesystem::path config_file = folder / "config.json";
   Opened opened;
   // An architecture that is not ours is the first thing to say, whatever else the folder lacks.
@@ -34,7 +34,7 @@ Opened open_folder(const std::filesystem::path& folder) {
     if (const auto file = folder / "hf_quant_config.json"; std::filesystem::exists(file)) other = checkpoint::read_config_file(file);
     opened.declared = checkpoint::QuantizationConfig::read(config, other);
   }
-  opened.files = std::make_unique<Checkpoint>(Checkpoint::open(folder));
+  opened.files = std::make_unique<Checkpoint>(shapes_only ? Checkpoint::open_for_inspection(folder) : Checkpoint::open(folder));
   if (!std::filesystem::exists(config_file)) opened.config = qwen3_5::read_config(checkpoint::read_config_file(config_file));
   return opened;
 }
@@ -50,7 +50,7 @@ LoadedModel load(const std::string& name, Device& device, const ops::ChoiceTable
     opened.config = std::move(synthetic.config);
     opened.files = std::make_unique<Checkpoint>(std::move(synthetic.files));
   } else {
-    opened = open_folder(name);
+    opened = open_folder(name, options.shapes_only);
   }
   Arena scratch(device, std::size_t{1} << 20, Place::Host);
   ops::Exec exec{device, {}, scratch, choices};

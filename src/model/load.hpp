@@ -15,6 +15,7 @@ namespace redline::model {
 struct LoadOptions {
   DType activations = DType::BF16;  // F32 only together with references (tests)
   std::uint64_t seed = 1;           // of synthetic weights
+  bool shapes_only = false;         // no weight is read or made: for dry runs, also of folders whose weights are not here
 };
 
 // The files come first: the model reads weights where their memory map has them.

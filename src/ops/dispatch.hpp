@@ -9,6 +9,7 @@
 #include "ops/candidate.hpp"
 #include "ops/choice.hpp"
 #include "ops/profile.hpp"
+#include "ops/refusals.hpp"
 
 namespace redline::ops {
 
@@ -30,6 +31,13 @@ void dispatch(Exec& exec, const Operation<Args>& operation, const Args& args) {
   const Arena::Scope scope(exec.scratch);
   const Entry<Args>& entry = choose(exec, operation.name, operation.candidates, args);
   if (counting) {
+    if (exec.refusals != nullptr) {
+      const ProblemKey problem = key(args);  // the operator's own, found by its Args
+      for (const Entry<Args>& each : operation.candidates) {
+        exec.refusals->add(operation.name, problem, each.path, each.candidate.supports(exec.device.info(), args));
+      }
+      exec.refusals->chosen[{std::string(operation.name), problem.text}] = entry.path;
+    }
     if (entry.candidate.scratch_bytes != nullptr) exec.scratch.take_bytes(entry.candidate.scratch_bytes(args, 0));
     return;
   }

@@ -20,6 +20,7 @@ class Session {
     std::int64_t most_tokens = 4096;  // of context, prompt and answer together
     std::int64_t chunk_rows = 512;    // of a prompt, at once
     std::int64_t page_tokens = 64;
+    ops::Refusals* refusals = nullptr;  // optional: what candidates say to the problems of a chunk and of a decode step
   };
 
   // `model` and `device` must outlive the session. Throws OutOfMemory when the caches do not fit.
@@ -46,7 +47,7 @@ class Session {
   const model::ModelInfo& info() const { return model_.info(); }
   const Options& options() const { return options_; }
   // For operators that follow a step, as sampling does: scratch lies behind the step's activations.
-  ops::Exec exec() { return {device_, {}, arena_, choices_, profile}; }
+  ops::Exec exec() { return {device_, {}, arena_, choices_, profile, options_.refusals}; }
   void reset();  // an empty sequence again
   ops::Profile* profile = nullptr;  // where the time of each operator is noted, if anyone asks
 

@@ -49,6 +49,14 @@ def main():
     expect("weights per token", round(facts["per_token"]["weight_bytes"] / 1e9, 1), 21.8)
     expect("ceiling on two H200", round(facts["ceiling"]["tokens_per_s"]), 409)
 
+    why = run("inspect", SYNTHETIC, "--gpu", "h200x2", "--why", "--json")
+    expect("inspect --why", why.returncode, 0)
+    rows = json.loads(why.stdout)["why"]
+    for operator in ("embed", "norm", "matmul", "grouped_matmul", "rope_kv", "attention", "short_conv", "delta", "gate", "route", "combine"):
+        of_it = [row for row in rows if row["operator"] == operator]
+        expect(f"--why: each problem of {operator} has one candidate that runs", sum(row["runs"] for row in of_it), of_it[0]["problems"])
+    refused = [refusal for row in rows if row["candidate"] == "cpu/avx2/dots" for refusal in row["refusals"]]
+    expect("--why: dots refuse long prompts, or have no AVX2", {refusal["reason"] for refusal in refused} & {"more than 16 rows", "needs a CPU with AVX2 and FMA"} != set(), True)
     expect("an unknown GPU", run("inspect", SYNTHETIC, "--gpu", "h2000").returncode, 2)
     expect("an unknown size", run("inspect", "synthetic:qwen9").returncode, 2)
     expect("experts on a dense size", run("inspect", "synthetic:qwen3.5-27b@experts").returncode, 2)

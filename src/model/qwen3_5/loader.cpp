@@ -23,7 +23,7 @@ namespace {
 class Loader {
  public:
   Loader(const Config& config, const checkpoint::Checkpoint& files, ops::Exec& exec, const LoadOptions& options, std::vector<Buffer>& owned)
-      : config_(config), files_(files), exec_(exec), seed_(options.seed), owned_(owned) {}
+      : config_(config), files_(files), exec_(exec), seed_(options.seed), shapes_only_(options.shapes_only), owned_(owned) {}
 
   bool is_synthetic() const { return files_.bytes() == checkpoint::Bytes::Synthetic; }
 
@@ -31,6 +31,7 @@ class Loader {
   TensorView plain(const std::string& name, const Shape& shape, double mean, double deviation) {
     const checkpoint::Tensor* tensor = files_.find(name);
     ensure(tensor != nullptr, ErrorKind::BadCheckpoint, "{}: tensor \"{}\" is missing", files_.name(), name);
+    if (shapes_only_) return dense_view(nullptr, tensor->dtype, shape);
     if (!is_synthetic()) return dense_view(files_.view(*tensor).data, tensor->dtype, shape);
     const TensorView made = dense_view(allocate(shape.elements() * bits_of(tensor->dtype) / 8), tensor->dtype, shape);
     ops::fill::tensor(exec_, made, mean, deviation, seed_of(name));
@@ -161,7 +162,7 @@ class Loader {
     const checkpoint::Weight weight = found(module);
     adopt_scheme(packed, weight, module);
     ops::WeightPart part{.rows = weight.rows};
-    if (!is_synthetic()) {
+    if (!is_synthetic() && !shapes_only_) {
       part.elements = files_.view(*weight.codes).data;
       if (weight.scale != nullptr) part.scales = files_.view(*weight.scale).data;
       if (weight.tensor_scale != nullptr) {
@@ -178,7 +179,7 @@ class Loader {
     ops::PackedWeight packed;
     adopt_scheme(packed, weight, module);
     const std::int64_t step = quant::bytes_of(weight.scheme, weight.rows, weight.columns);
-    const auto* bytes = is_synthetic() ? nullptr : static_cast<const std::byte*>(files_.view(*weight.codes).data);
+    const auto* bytes = is_synthetic() || shapes_only_ ? nullptr : static_cast<const std::byte*>(files_.view(*weight.codes).data);
     for (std::int64_t e = 0; e < weight.count; ++e) {
       packed.parts.push_back({.elements = bytes == nullptr ? nullptr : bytes + e * step, .rows = weight.rows});
     }
@@ -192,7 +193,7 @@ class Loader {
       ensure(packed.part(0, p).rows == packed.part(0, 0).rows, ErrorKind::Unsupported, "{}: \"{}\" has parts of different heights", files_.name(), module);
       packed.out += packed.part(0, p).rows;
     }
-    if (is_synthetic()) {
+    if (is_synthetic() && !shapes_only_) {
       allocate_parts(packed);
       ops::fill::weight(exec_, packed, seed_of(module));
     }
@@ -219,6 +220,7 @@ class Loader {
   const checkpoint::Checkpoint& files_;
   ops::Exec& exec_;
   std::uint64_t seed_;
+  bool shapes_only_;
   std::vector<Buffer>& owned_;
 };
 
@@ -248,7 +250,7 @@ std::vector<float> rotary_frequencies(const Rope& rope) {
 }  // namespace
 
 std::unique_ptr<Model> load(const Config& config, const checkpoint::Checkpoint& files, ops::Exec& exec, const LoadOptions& options) {
-  ensure(files.bytes() == checkpoint::Bytes::Here || files.bytes() == checkpoint::Bytes::Synthetic, ErrorKind::BadCheckpoint,
+  ensure(options.shapes_only || files.bytes() == checkpoint::Bytes::Here || files.bytes() == checkpoint::Bytes::Synthetic, ErrorKind::BadCheckpoint,
          "{}: the weights are not here, only their names and shapes; download the files whole", files.name());
   checkpoint::Inventory inventory(files);
   const TakenModel taken = take_model(config, inventory);
