@@ -57,10 +57,10 @@ def answers_of(model, prompts, end):
             segments += [place] * len(sequences[index])
             last.append(len(ids) - 1)
         padding = -len(ids) % mini.CHUNK
-        layout = mini.Layout(torch.tensor(segments + [len(open_ones)] * padding)[None].cuda())
-        with torch.autocast("cuda", torch.bfloat16):
-            hidden, _ = model.hidden(torch.tensor(ids + [0] * padding).cuda(), layout)
-            best = model.lm_head(hidden[torch.tensor(last).cuda()]).argmax(-1).tolist()
+        layout = mini.Layout(torch.tensor(segments + [len(open_ones)] * padding)[None].to(mini.DEVICE))
+        with torch.autocast(mini.DEVICE, torch.bfloat16):
+            hidden, _ = model.hidden(torch.tensor(ids + [0] * padding).to(mini.DEVICE), layout)
+            best = model.lm_head(hidden[torch.tensor(last).to(mini.DEVICE)]).argmax(-1).tolist()
         still = []
         for index, token in zip(open_ones, best):
             sequences[index].append(token)
@@ -77,10 +77,10 @@ def main():
     folder, questions_folder, out = (pathlib.Path(each) for each in sys.argv[1:])
     torch.backends.cuda.matmul.allow_tf32 = True
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    model = mini.Model().cuda()
+    model = mini.Model().to(mini.DEVICE)
     tensors = {}
     for file in sorted(folder.glob("*.safetensors")):
-        tensors |= load_file(str(file), device="cuda")
+        tensors |= load_file(str(file), device=mini.DEVICE)
     mini.load_weights(model, tensors)
     questions = list(read_questions(questions_folder))
     prompts = [tokenizer.encode(texts.render(each["messages"], each.get("tools")), add_special_tokens=False).ids for each in questions]

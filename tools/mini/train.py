@@ -77,7 +77,7 @@ def held_out(tokenizer):
         padding = -len(ids) % mini.CHUNK
         ids += [0] * padding
         segments += [len(pack)] * padding
-        result.append((torch.tensor(ids).cuda(), torch.tensor(segments)[None].cuda(), spans))
+        result.append((torch.tensor(ids).to(mini.DEVICE), torch.tensor(segments)[None].to(mini.DEVICE), spans))
     return result
 
 
@@ -86,7 +86,7 @@ def score(model, packs, drafts=3):
     """Per label: share of answers written without a fault, and how often drafts one to three agree with them."""
     right, total = {}, {}
     agreed, drafted = [0] * drafts, [0] * drafts
-    with torch.autocast("cuda", torch.bfloat16), torch.compiler.set_stance("force_eager"):
+    with torch.autocast(mini.DEVICE, torch.bfloat16), torch.compiler.set_stance("force_eager"):
         for ids, segments, spans in packs:
             layout = mini.Layout(segments)
             hidden, _ = model.hidden(ids, layout)
@@ -132,7 +132,7 @@ def main():
     torch.manual_seed(options.seed)
     torch.backends.cuda.matmul.allow_tf32 = True
     torch._dynamo.config.recompile_limit = 64  # row lengths and layer kinds
-    model = mini.Model().cuda()
+    model = mini.Model().to(mini.DEVICE)
     parameters = list(model.parameters())
     wide = [p for p in parameters if p.ndim >= 2]
     flat = [p for p in parameters if p.ndim < 2]
@@ -140,7 +140,7 @@ def main():
                                   betas=(0.9, 0.95), fused=True)
     step, spent, blocks = 0, options.seconds * options.from_share, 0
     if options.state.exists():
-        state = torch.load(options.state, map_location="cuda")
+        state = torch.load(options.state, map_location=mini.DEVICE)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         step, spent, blocks = state["step"], state["spent"], state["blocks"] + 1
@@ -151,7 +151,8 @@ def main():
         for file in sorted(options.start.glob("*.safetensors")):
             tensors |= load_file(str(file))
         mini.load_weights(model, tensors)
-    log(f"{sum(p.numel() for p in parameters) / 1e6:.2f} million parameters, {torch.cuda.get_device_name()}, torch {torch.__version__}")
+    device = torch.cuda.get_device_name() if mini.DEVICE == "cuda" else "CPU"
+    log(f"{sum(p.numel() for p in parameters) / 1e6:.2f} million parameters, {device}, torch {torch.__version__}")
     packs = held_out(packing.Tokenizer.from_file(str(pathlib.Path(options.tokenizer) / "tokenizer.json")))
     for layer in [*model.layers, *model.mtp.layers]:
         layer.compile(dynamic=False)
@@ -183,10 +184,10 @@ def main():
             log(f"rows of {length} tokens from second {spent:.0f}")
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(share, step)
-        ids, weights, segments = (torch.from_numpy(each).cuda() for each in feeder.next())
+        ids, weights, segments = (torch.from_numpy(each).to(mini.DEVICE) for each in feeder.next())
         ids, weights = ids.flatten().long(), weights.flatten()
         layout = mini.Layout(segments.long())
-        with torch.autocast("cuda", torch.bfloat16):
+        with torch.autocast(mini.DEVICE, torch.bfloat16):
             hidden, balance = model.hidden(ids, layout)
             rows = [hidden]
             more, draft_balance = model.drafts(hidden, ids, layout, drafts)
@@ -213,7 +214,7 @@ def main():
             if not torch.isfinite(loss):
                 raise SystemExit("train.py: the loss is not a number")
         elif step % 10 == 0:
-            torch.cuda.synchronize()
+            torch.cuda.synchronize() if mini.DEVICE == "cuda" else None
         spent = before + time.time() - begun
         if spent >= minute:
             report_scores()
@@ -224,7 +225,7 @@ def main():
     feeder.stop()
     save()
     with torch.no_grad():  # what is shipped: weights rounded to bfloat16
-        mini.load_weights(model, {name: tensor.cuda() for name, tensor in mini.tensors_of(model, torch.bfloat16).items()})
+        mini.load_weights(model, {name: tensor.to(mini.DEVICE) for name, tensor in mini.tensors_of(model, torch.bfloat16).items()})
     scores, agreement = report_scores()
     (options.out / "scores.json").write_text(json.dumps({"scores": scores, "drafts": agreement, "steps": step, "tokens": tokens}, indent=2) + "\n")
     log("finished")
