@@ -146,6 +146,26 @@ class Attention(nn.Module):
         return self.o_proj((out * torch.sigmoid(gate)).flatten(1))
 
 
+def inverse_of_unit_lower(a):
+    """(I + a)^-1 for strictly lower triangular a [..., 64, 64].
+
+    Blocks of 8 by (I - A)(I + A^2)(I + A^4), as A^8 = 0; then pairs of blocks: [[X, 0], [-Y a X, Y]]. The series over all 64 would add and
+    subtract binomial coefficients up to C(63, 31) where keys resemble each other; over 8 they end at 35.
+    """
+    place = torch.arange(CHUNK, device=a.device)
+    block = a * (place[:, None] // 8 == place // 8)
+    square = block @ block
+    inverse = torch.eye(CHUNK, device=a.device) - block
+    inverse = inverse + inverse @ square
+    inverse = inverse + inverse @ (square @ square)
+    size = 8
+    while size < CHUNK:
+        pair = (place[:, None] // (2 * size) == place // (2 * size)) & (place[:, None] // size != place // size)
+        inverse = inverse - inverse @ (a * pair) @ inverse
+        size *= 2
+    return inverse
+
+
 def delta_rule(q, k, v, g, beta):
     """The gated delta rule in chunks of 64, float32. q, k, v [rows, heads, length, 128]; g (log decay), beta [rows, heads, length].
 
@@ -159,10 +179,7 @@ def delta_rule(q, k, v, g, beta):
     lower = torch.ones(CHUNK, CHUNK, dtype=torch.bool, device=q.device).tril()
     decay = (total[..., :, None] - total[..., None, :]).masked_fill(~lower, -torch.inf).exp()
     a = ((k * beta[..., None]) @ k.transpose(-1, -2) * decay).tril(-1)
-    # (I + A)^-1 = (I - A)(I + A^2)(I + A^4) … (I + A^32), as A^64 = 0
-    inverse, power = torch.eye(CHUNK, device=q.device) - a, a @ a
-    for _ in range(5):
-        inverse, power = inverse + inverse @ power, power @ power
+    inverse = inverse_of_unit_lower(a)
     u, w = (inverse @ torch.cat([v * beta[..., None], k * (beta * total.exp())[..., None]], -1)).split(size, -1)
     k_left = (k * (total[..., -1:] - total).exp()[..., None]).transpose(-1, -2)
     m = total[..., -1].exp()[..., None, None] * torch.eye(size, device=q.device) - k_left @ w
@@ -391,10 +408,27 @@ def compare(label, found, wanted, bound):
         raise SystemExit(f"model.py: {label} differs from the reference")
 
 
+def check_delta_rule():
+    """Chunks against one token after another in float64, with keys that hardly differ and are hardly forgotten: the hardest case."""
+    torch.manual_seed(4)
+    length, size = 3 * CHUNK, STATE
+    q, k, v = (torch.randn(1, 1, length, size, dtype=torch.float64) for _ in range(3))
+    q, k = unit(q), unit(k[..., :1, :] + 0.1 * k)
+    g, beta = torch.full((1, 1, length), -1e-3, dtype=torch.float64), torch.full((1, 1, length), 0.999, dtype=torch.float64)
+    state, wanted = torch.zeros(size, size, dtype=torch.float64), []
+    for t in range(length):
+        state = state * g[0, 0, t].exp()
+        state = state + torch.outer(k[0, 0, t], (v[0, 0, t] - k[0, 0, t] @ state) * beta[0, 0, t])
+        wanted.append(q[0, 0, t] @ state)
+    found = delta_rule(*(each.float().to(DEVICE) for each in (q, k, v, g, beta)))
+    compare("the delta rule with keys alike", found[0, 0].cpu().double(), torch.stack(wanted), 1e-5)
+
+
 def check():
     from transformers import Qwen3_5MoeForCausalLM, Qwen3_5MoeTextConfig
     torch.manual_seed(5)
     torch.backends.cuda.matmul.allow_tf32 = False
+    check_delta_rule()
     model = Model().to(DEVICE)
     with torch.no_grad():
         for name, parameter in model.named_parameters():  # no weight at a value that hides its use

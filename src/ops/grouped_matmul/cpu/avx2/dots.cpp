@@ -1,13 +1,9 @@
-// Each chosen expert's rows are streamed once and multiplied with all rows of x that chose it (matmul's dot.hpp). Work is shared out by (expert, output row), in
-// contiguous pieces, so that one token keeps all threads busy and each reads long streams.
-#include "device/cpu/cpu_device.hpp"
-#include "ops/grouped_matmul/grouped_matmul.hpp"
+// Dot products as matmul's (dot.hpp), experts as in cpu_dots.hpp.
+#include "ops/grouped_matmul/cpu_dots.hpp"
 #include "ops/matmul/cpu/avx2/dot.hpp"
 
 namespace redline::ops::grouped_matmul::cpu_avx2 {
 namespace {
-
-constexpr std::int64_t kMostAtOnce = 16;
 
 Verdict supports(const DeviceInfo& device, const Args& args) {
   Kind kind;
@@ -19,66 +15,19 @@ Verdict supports(const DeviceInfo& device, const Args& args) {
   return {};
 }
 
-// x as floats, then: pairs sorted by expert, the first pair of each expert, the experts that were chosen.
-std::size_t x_bytes(const Args& args) { return static_cast<std::size_t>(args.x.shape[0] * padded_width(args.weight->in)) * sizeof(float); }
-std::size_t scratch_bytes(const Args& args, int) {
-  const auto pairs = static_cast<std::size_t>(args.experts.shape[0] * args.experts.shape[1]);
-  const auto experts = static_cast<std::size_t>(args.weight->matrices);
-  return x_bytes(args) + (pairs + 2 * experts + 1) * sizeof(std::int32_t);
-}
+std::size_t scratch_bytes(const Args& args, int) { return dots_scratch_bytes(args, padded_width(args.weight->in)); }
 
 void run(Exec& exec, const Args& args, int) {
   const PackedWeight& weight = *args.weight;
   Kind kind = Kind::Bf16;
   kind_of(weight.scheme, kind);
-  const std::int64_t choices = args.experts.shape[1], pairs = args.experts.shape[0] * choices;
-  const bool shared = args.x.shape[0] == args.experts.shape[0];
-  const std::int64_t width = padded_width(weight.in), x_rows = args.x.shape[0];
-  const auto* chosen = static_cast<const std::int32_t*>(args.experts.data);
-  auto* scratch = static_cast<std::uint8_t*>(exec.scratch.take_bytes(scratch_bytes(args, 0)));
-  auto* x = reinterpret_cast<float*>(scratch);
-  auto* order = reinterpret_cast<std::int32_t*>(scratch + x_bytes(args));  // pairs, expert by expert
-  std::int32_t* begin = order + pairs;                                     // [experts + 1]
-  std::int32_t* active = begin + weight.matrices + 1;
-
-  // Counting sort, stable, so that a row's place never depends on the rows of others.
-  for (std::int64_t e = 0; e <= weight.matrices; ++e) begin[e] = 0;
-  for (std::int64_t p = 0; p < pairs; ++p) ++begin[chosen[p] + 1];
-  std::int64_t count = 0;
-  for (std::int32_t e = 0; e < weight.matrices; ++e) {
-    if (begin[e + 1] > 0) active[count++] = e;
-    begin[e + 1] += begin[e];
-  }
-  for (std::int64_t p = pairs - 1; p >= 0; --p) order[--begin[chosen[p] + 1]] = static_cast<std::int32_t>(p);
-  // begin[e + 1] is now where expert e starts; its end is where e + 1 starts.
-  const auto end_of = [&](std::int32_t e) { return e + 1 < weight.matrices ? static_cast<std::int64_t>(begin[e + 2]) : pairs; };
-
-  ThreadPool& threads = static_cast<CpuDevice&>(exec.device).threads();
-  threads.parallel_for(static_cast<std::size_t>(x_rows), [&](const ThreadPool::Chunk& chunk) {
-    for (auto r = static_cast<std::int64_t>(chunk.begin); r < static_cast<std::int64_t>(chunk.end); ++r) {
-      widen_x_as(kind, static_cast<const std::uint16_t*>(args.x.data) + r * args.x.strides[0], weight.in, x + r * width);
-    }
-  });
-  const std::int64_t rows_per_part = weight.out / weight.parts_per_matrix;
-  threads.parallel_for(static_cast<std::size_t>(count * weight.out), [&](const ThreadPool::Chunk& chunk) {
-    alignas(32) float scales[kMostBlocks];
-    float sums[kMostAtOnce];
-    const float* rows[kMostAtOnce];
-    for (auto item = static_cast<std::int64_t>(chunk.begin); item < static_cast<std::int64_t>(chunk.end); ++item) {
-      const std::int32_t expert = active[item / weight.out];
-      const std::int64_t n = item % weight.out;
-      const WeightPart& part = weight.part(expert, n / rows_per_part);
-      for (std::int64_t first = begin[expert + 1]; first < end_of(expert); first += kMostAtOnce) {
-        const std::int64_t left = end_of(expert) - first;
-        const int some = static_cast<int>(left < kMostAtOnce ? left : kMostAtOnce);
-        for (int i = 0; i < some; ++i) rows[i] = x + (shared ? order[first + i] / choices : order[first + i]) * width;
-        row_times_x(weight, part, n % rows_per_part, kind, rows, some, scales, sums);
-        for (int i = 0; i < some; ++i) {
-          static_cast<std::uint16_t*>(args.y.data)[order[first + i] * args.y.strides[0] + n] = narrowed_bf16(sums[i]);
-        }
-      }
-    }
-  });
+  run_dots(
+      exec, args, padded_width(weight.in), [&](const std::uint16_t* from, float* to) { widen_x_as(kind, from, weight.in, to); },
+      [&](const WeightPart& part, std::int64_t n, const float* const* rows, int count, float* sums) {
+        alignas(32) float scales[kMostBlocks];
+        row_times_x(weight, part, n, kind, rows, count, scales, sums);
+      },
+      narrowed_bf16);
 }
 
 }  // namespace
