@@ -22,7 +22,7 @@
 #   python      python3-venv               python3-venv
 #   roots       ca-certificates            ca-certificates
 # only for check:
-#   clang       clang-16 clang-tidy-16     clang-16 clang-tidy-16
+#   clang       clang-16 clang-tidy-16 clang-format-16     clang-16 clang-tidy-16 clang-format-16
 #   fuzzer      libclang-rt-16-dev         libclang-rt-16-dev
 #
 # scripts/setup installs from this table (columns two spaces apart). A layer names the left column: redline_layer(… WITH fmt simdjson).

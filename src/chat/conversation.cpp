@@ -1,4 +1,5 @@
-// Control tokens in what people write are broken up by a mark before the template sees them, found again in the prompt, and encoded as plain text.
+// Control tokens in what people write are broken up by a mark before the template sees them, found again in
+// the prompt, and encoded as plain text.
 #include "chat/conversation.hpp"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ namespace {
 using text::jinja::Mapping;
 using text::jinja::Value;
 
-// Noncharacters, which no text that people exchange contains; the first one that a request does not have is its mark.
+// Noncharacters, which no text that people exchange contains; the first one that a request does not have is
+// its mark.
 constexpr std::array<std::string_view, 4> kMarks{"\uFDD0", "\uFDD1", "\uFDD2", "\uFDD3"};
 
 void collect(const Value& value, std::string& all) {
@@ -34,12 +36,15 @@ class Breaker {
     for (const text::AddedToken& token : tokenizer.added_tokens()) {
       if (!token.content.empty()) tokens_.push_back(token.content);
     }
-    std::sort(tokens_.begin(), tokens_.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+    std::sort(tokens_.begin(), tokens_.end(),
+              [](const auto& a, const auto& b) { return a.size() > b.size(); });
     std::string all;
     for (const Value& message : request.messages) collect(message, all);
     for (const Value& tool : request.tools) collect(tool, all);
-    const auto* mark = std::find_if(kMarks.begin(), kMarks.end(), [&](std::string_view one) { return all.find(one) == std::string::npos; });
-    ensure(mark != kMarks.end(), ErrorKind::BadInput, "the messages contain every one of the noncharacters U+FDD0 to U+FDD3, which are no text");
+    const auto* mark = std::find_if(kMarks.begin(), kMarks.end(),
+                                    [&](std::string_view one) { return all.find(one) == std::string::npos; });
+    ensure(mark != kMarks.end(), ErrorKind::BadInput,
+           "the messages contain every one of the noncharacters U+FDD0 to U+FDD3, which are no text");
     mark_ = *mark;
   }
 
@@ -51,7 +56,10 @@ class Breaker {
     const bool ours = role != nullptr && role->is_string() && role->as_string() == "assistant";
     Mapping out;
     for (const auto& [key, value] : message.as_mapping().entries()) {
-      const bool untouched = key.is_string() && (key.as_string() == "role" || (ours && (key.as_string() == "content" || key.as_string() == "reasoning_content")));
+      const bool untouched =
+          key.is_string() &&
+          (key.as_string() == "role" ||
+           (ours && (key.as_string() == "content" || key.as_string() == "reasoning_content")));
       out.set(key, untouched ? value : broken(value));
     }
     return Value::mapping(std::move(out));
@@ -81,7 +89,8 @@ class Breaker {
       if (at == std::string_view::npos) break;
       out += marked.substr(from, at - from);
       from = at + mark_.size();
-      // The mark stands behind the token's first byte; touching that byte keeps the whole token from being found.
+      // The mark stands behind the token's first byte; touching that byte keeps the whole token from being
+      // found.
       if (!out.empty()) foreign.push_back({out.size() - 1, out.size()});
     }
     out += marked.substr(from);
@@ -94,7 +103,8 @@ class Breaker {
     std::size_t position = 0;
     while (position < content.size()) {
       const std::string_view rest = std::string_view(content).substr(position);
-      const bool starts = std::any_of(tokens_.begin(), tokens_.end(), [&](const std::string& token) { return rest.starts_with(token); });
+      const bool starts = std::any_of(tokens_.begin(), tokens_.end(),
+                                      [&](const std::string& token) { return rest.starts_with(token); });
       out += content[position++];
       if (starts) out += mark_;
     }
@@ -114,7 +124,8 @@ Value message(std::string role, std::string content) {
   return Value::mapping(std::move(entries));
 }
 
-Words Words::load(const std::filesystem::path& folder, const std::optional<std::filesystem::path>& template_file) {
+Words Words::load(const std::filesystem::path& folder,
+                  const std::optional<std::filesystem::path>& template_file) {
   Words words;
   words.tokenizer_ = std::make_unique<const text::Tokenizer>(text::Tokenizer::load(folder));
   try {
@@ -141,7 +152,8 @@ Words::Prompt Words::prompt(const ChatRequest& request) const {
   prompt.ids = tokenizer_->encode_around(prompt.text, foreign);
   const std::size_t open = prompt.text.rfind("<think>"), close = prompt.text.rfind("</think>");
   const std::size_t turn = prompt.text.rfind("<|im_start|>");
-  prompt.thinks = open != std::string::npos && (turn == std::string::npos || open > turn) && (close == std::string::npos || close < open);
+  prompt.thinks = open != std::string::npos && (turn == std::string::npos || open > turn) &&
+                  (close == std::string::npos || close < open);
   return prompt;
 }
 

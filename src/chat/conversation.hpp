@@ -17,18 +17,21 @@
 
 namespace redline::chat {
 
-// The words of one checkpoint: tokenizer, template, where an answer ends. Immutable; any number of conversations share one.
+// The words of one checkpoint: tokenizer, template, where an answer ends. Immutable; any number of
+// conversations share one.
 class Words {
  public:
   // `template_file` replaces the checkpoint's template.
-  static Words load(const std::filesystem::path& folder, const std::optional<std::filesystem::path>& template_file = {});
+  static Words load(const std::filesystem::path& folder,
+                    const std::optional<std::filesystem::path>& template_file = {});
 
   struct Prompt {
     std::string text;
     std::vector<std::int32_t> ids;
     bool thinks = false;  // it ends inside an open <think>
   };
-  // Text in messages cannot become control tokens: "<|im_end|>" in a user's message stays text. BadInput for what the template refuses.
+  // Text in messages cannot become control tokens: "<|im_end|>" in a user's message stays text. BadInput for
+  // what the template refuses.
   Prompt prompt(const ChatRequest& request) const;
 
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }

@@ -1,4 +1,5 @@
-// What a conversation is made of. Messages are template values, so that nothing of a request is lost on its way to the template.
+// What a conversation is made of. Messages are template values, so that nothing of a request is lost on its
+// way to the template.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace redline::chat {
 struct ChatRequest {
   std::vector<text::jinja::Value> messages;  // mappings: role, content …
   std::vector<text::jinja::Value> tools;
-  std::optional<bool> enable_thinking;       // not given: the template's own default
-  text::jinja::Mapping template_variables;   // chat_template_kwargs
+  std::optional<bool> enable_thinking;      // not given: the template's own default
+  text::jinja::Mapping template_variables;  // chat_template_kwargs
   std::vector<std::string> stop;
 };
 

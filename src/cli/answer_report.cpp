@@ -1,4 +1,5 @@
-// Speeds count what they name: the prompt's tokens over the time to the first token, later tokens over the time behind it.
+// Speeds count what they name: the prompt's tokens over the time to the first token, later tokens over the
+// time behind it.
 #include "cli/answer_report.hpp"
 
 #include <fmt/format.h>
@@ -19,18 +20,24 @@ double prompt_rate(const runtime::Answer& answer, std::int64_t tokens) {
 
 std::string_view name_of(runtime::StopReason reason) {
   switch (reason) {
-    case runtime::StopReason::Stop: return "stop";
-    case runtime::StopReason::Length: return "length";
-    case runtime::StopReason::Caller: return "caller";
+    case runtime::StopReason::Stop:
+      return "stop";
+    case runtime::StopReason::Length:
+      return "length";
+    case runtime::StopReason::Caller:
+      return "caller";
   }
   return "?";
 }
 
 double decode_rate(const runtime::Answer& answer) {
-  return answer.tokens.size() > 1 && answer.decode_seconds > 0 ? static_cast<double>(answer.tokens.size() - 1) / answer.decode_seconds : 0;
+  return answer.tokens.size() > 1 && answer.decode_seconds > 0
+             ? static_cast<double>(answer.tokens.size() - 1) / answer.decode_seconds
+             : 0;
 }
 
-nlohmann::json report_of(const runtime::Answer& answer, const runtime::Request& request, std::int64_t prompt_tokens) {
+nlohmann::json report_of(const runtime::Answer& answer, const runtime::Request& request,
+                         std::int64_t prompt_tokens) {
   nlohmann::json report{{"prompt_tokens", prompt_tokens},
                         {"completion_tokens", answer.tokens.size()},
                         {"stop_reason", name_of(answer.reason)},
@@ -47,8 +54,10 @@ nlohmann::json report_of(const runtime::Answer& answer, const runtime::Request& 
 }
 
 std::string line_of(const runtime::Answer& answer, std::int64_t prompt_tokens) {
-  std::string line = fmt::format("{} prompt tokens in {} ({}), {} tokens at {}", prompt_tokens, units::duration(answer.prompt_seconds),
-                                 units::rate(prompt_rate(answer, prompt_tokens), "tokens"), answer.tokens.size(), units::rate(decode_rate(answer), "tokens"));
+  std::string line = fmt::format("{} prompt tokens in {} ({}), {} tokens at {}", prompt_tokens,
+                                 units::duration(answer.prompt_seconds),
+                                 units::rate(prompt_rate(answer, prompt_tokens), "tokens"),
+                                 answer.tokens.size(), units::rate(decode_rate(answer), "tokens"));
   const auto drafted = std::accumulate(answer.drafted.begin(), answer.drafted.end(), std::int64_t{0});
   const auto accepted = std::accumulate(answer.accepted.begin(), answer.accepted.end(), std::int64_t{0});
   if (drafted > 0) line += fmt::format(", {} of {} drafts accepted", accepted, drafted);

@@ -1,4 +1,5 @@
-// `bench`: how fast the engine itself decodes and reads prompts, how close that is to what the memory allows, and where the time goes.
+// `bench`: how fast the engine itself decodes and reads prompts, how close that is to what the memory allows,
+// and where the time goes.
 #pragma once
 
 #include <cstdint>

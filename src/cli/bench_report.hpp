@@ -18,7 +18,8 @@ struct DecodeRow {
 
 struct PrefillRow {
   std::int64_t tokens = 0;
-  double tokens_per_s = 0, ttft_ms = 0, spread = 0, flops_share = 0;  // spread: (worst - best) / median of the repetitions
+  double tokens_per_s = 0, ttft_ms = 0, spread = 0,
+         flops_share = 0;  // spread: (worst - best) / median of the repetitions
 };
 
 struct OperatorRow {  // of one step

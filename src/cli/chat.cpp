@@ -1,4 +1,5 @@
-// Reads lines, streams answers, thinking dimmed. Ctrl-C stops the answer, not the program; at the prompt it ends the program as any shell would.
+// Reads lines, streams answers, thinking dimmed. Ctrl-C stops the answer, not the program; at the prompt it
+// ends the program as any shell would.
 #include "cli/chat.hpp"
 
 #include <fmt/format.h>
@@ -47,13 +48,17 @@ class Chat {
         sampling_(read_sampling(options.sampling, options.model.model)),
         colours_(isatty(STDOUT_FILENO) == 1) {
     clear();
-    words_.prompt({.messages = {chat::message("user", "?")}, .enable_thinking = options.thinking});  // a template that cannot be used is told before loading
+    words_.prompt(
+        {.messages = {chat::message("user", "?")},
+         .enable_thinking = options.thinking});  // a template that cannot be used is told before loading
     local_ = load_local(options.model);
   }
 
   int run() {
     const bool asks = isatty(STDIN_FILENO) == 1;
-    if (asks) fmt::print("/exit leaves, /clear forgets the conversation, /stats tells speeds; Ctrl-C stops an answer\n");
+    if (asks)
+      fmt::print(
+          "/exit leaves, /clear forgets the conversation, /stats tells speeds; Ctrl-C stops an answer\n");
     std::string line;
     while (true) {
       if (asks) {
@@ -89,7 +94,8 @@ class Chat {
     try {
       answer();
     } catch (const Error& error) {
-      // A conversation that outgrows its context, a template that refuses: the program goes on, without this question.
+      // A conversation that outgrows its context, a template that refuses: the program goes on, without this
+      // question.
       if (error.kind() != ErrorKind::BadInput) throw;
       messages_.pop_back();
       fmt::print(stderr, "redline: {}\n", error.what());
@@ -97,10 +103,15 @@ class Chat {
   }
 
   void answer() {
-    const chat::Words::Prompt prompt = words_.prompt({.messages = messages_, .enable_thinking = options_.thinking});
+    const chat::Words::Prompt prompt =
+        words_.prompt({.messages = messages_, .enable_thinking = options_.thinking});
     runtime::Session& session = *local_->session;
-    // What the session holds already need not be run again; recurrent state cannot go back, so anything else starts anew.
-    std::size_t known = held_.size() < prompt.ids.size() && std::equal(held_.begin(), held_.end(), prompt.ids.begin()) ? held_.size() : 0;
+    // What the session holds already need not be run again; recurrent state cannot go back, so anything else
+    // starts anew.
+    std::size_t known =
+        held_.size() < prompt.ids.size() && std::equal(held_.begin(), held_.end(), prompt.ids.begin())
+            ? held_.size()
+            : 0;
     if (known == 0 || request_drafts() > 0) {  // the draft head's cache wants all rows of a prompt
       session.reset();
       known = 0;
@@ -110,7 +121,9 @@ class Chat {
     request.vocabulary = words_.tokenizer().vocabulary_size();
     request.stop_ids.insert(request.stop_ids.end(), words_.end_tokens().begin(), words_.end_tokens().end());
     const std::int64_t room = session.options().most_tokens - static_cast<std::int64_t>(prompt.ids.size());
-    ensure(room > 0, ErrorKind::BadInput, "the conversation has {} tokens, the context holds {}; /clear starts anew, --max-model-len gives more room",
+    ensure(room > 0, ErrorKind::BadInput,
+           "the conversation has {} tokens, the context holds {}; /clear starts anew, --max-model-len gives "
+           "more room",
            prompt.ids.size(), session.options().most_tokens);
     request.max_tokens = request.max_tokens > 0 ? std::min(request.max_tokens, room) : room;
 
@@ -119,7 +132,8 @@ class Chat {
     const InterruptGuard guard;
     std::string reasoning, content;
     const auto show = [&](const chat::Delta& delta) {
-      if (!delta.reasoning.empty()) fmt::print("{}{}{}", colours_ ? "\x1b[2m" : "", delta.reasoning, colours_ ? "\x1b[0m" : "");
+      if (!delta.reasoning.empty())
+        fmt::print("{}{}{}", colours_ ? "\x1b[2m" : "", delta.reasoning, colours_ ? "\x1b[0m" : "");
       if (!delta.content.empty() && content.empty() && !reasoning.empty()) fmt::print("\n\n");
       fmt::print("{}", delta.content);
       reasoning += delta.reasoning;
@@ -160,7 +174,8 @@ class Chat {
 
 int run_chat(const ChatOptions& options) {
   ensure(!options.model.model.starts_with(model::qwen3_5::kSyntheticPrefix), ErrorKind::BadInput,
-         "{} has random weights and no tokenizer, so it has nothing to say; `bench` measures it", options.model.model);
+         "{} has random weights and no tokenizer, so it has nothing to say; `bench` measures it",
+         options.model.model);
   return Chat(options).run();
 }
 

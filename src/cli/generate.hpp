@@ -11,12 +11,12 @@ namespace redline::cli {
 struct GenerateOptions {
   ModelOptions model;
   SamplingOptions sampling;
-  std::optional<std::string> prompt;         // none: standard input
+  std::optional<std::string> prompt;  // none: standard input
   std::optional<std::string> system;
   std::optional<std::string> chat_template;  // file
   std::optional<bool> thinking;
-  std::optional<std::string> logits;         // file to write
-  bool raw = false;                          // no template: the text is continued as it stands
+  std::optional<std::string> logits;  // file to write
+  bool raw = false;                   // no template: the text is continued as it stands
   bool json = false;
 };
 

@@ -11,7 +11,7 @@ namespace redline::cli {
 struct InspectOptions {
   std::string model;  // a folder, or "synthetic:NAME[@PRECISION]"
   bool json = false;
-  bool why = false;  // candidates of each operator and what they refuse
+  bool why = false;                // candidates of each operator and what they refuse
   std::optional<std::string> gpu;  // "h200x2"; without it the ceiling is that of this machine's processors
   std::int64_t context =
       0;  // tokens; 0: the ceiling without context, the memory plan with the longest there may be

@@ -152,47 +152,52 @@ std::string to_json(const InspectReport& report) {
   const auto& mtp = report.census.mtp;
   const auto& kv = report.census.kv;
   Json json = {{"model",
-                      {{"name", report.name},
-                       {"architecture", report.config.architecture},
-                       {"layers", report.config.layers},
-                       {"hidden", report.config.hidden},
-                       {"weights", json_name(report.weights)}}},
-                     {"groups", groups},
-                     {"mtp",
-                      {{"state", name_of(mtp.state)},
-                       {"tensors_found", mtp.tensors_found},
-                       {"tensors_expected", mtp.tensors_expected},
-                       {"dtype", or_null(mtp.dtype)}}},
-                     {"kv",
-                      {{"scales_found", kv.scales_found},
-                       {"scales_expected", kv.scales_expected},
-                       {"dtype", kv.fp8 ? "FP8" : "BF16"},
-                       {"reason", kv.reason}}},
-                     {"per_token",
-                      {{"weight_bytes", token.weight_bytes},
-                       {"state_bytes", token.state_bytes},
-                       {"kv_bytes_per_context_token", token.kv_bytes_per_context_token},
-                       {"draft_bytes", token.draft_bytes},
-                       {"draft_bytes_without_head", token.draft_bytes_without_head}}},
-                     {"memory", memory},
-                     {"ceiling",
-                      {{"device", report.bandwidth.device},
-                       {"devices", report.bandwidth.devices},
-                       {"bandwidth_bytes_per_s", report.bandwidth.bytes_per_second},
-                       {"bandwidth_source", report.bandwidth.from_table ? "table" : "measured"},
-                       {"bandwidth_origin", report.bandwidth.origin},
-                       {"context", report.context},
-                       {"tokens_per_s", report.tokens_per_second()}}},
-                     {"faults", report.faults},
-                     {"notes", report.notes}};
+                {{"name", report.name},
+                 {"architecture", report.config.architecture},
+                 {"layers", report.config.layers},
+                 {"hidden", report.config.hidden},
+                 {"weights", json_name(report.weights)}}},
+               {"groups", groups},
+               {"mtp",
+                {{"state", name_of(mtp.state)},
+                 {"tensors_found", mtp.tensors_found},
+                 {"tensors_expected", mtp.tensors_expected},
+                 {"dtype", or_null(mtp.dtype)}}},
+               {"kv",
+                {{"scales_found", kv.scales_found},
+                 {"scales_expected", kv.scales_expected},
+                 {"dtype", kv.fp8 ? "FP8" : "BF16"},
+                 {"reason", kv.reason}}},
+               {"per_token",
+                {{"weight_bytes", token.weight_bytes},
+                 {"state_bytes", token.state_bytes},
+                 {"kv_bytes_per_context_token", token.kv_bytes_per_context_token},
+                 {"draft_bytes", token.draft_bytes},
+                 {"draft_bytes_without_head", token.draft_bytes_without_head}}},
+               {"memory", memory},
+               {"ceiling",
+                {{"device", report.bandwidth.device},
+                 {"devices", report.bandwidth.devices},
+                 {"bandwidth_bytes_per_s", report.bandwidth.bytes_per_second},
+                 {"bandwidth_source", report.bandwidth.from_table ? "table" : "measured"},
+                 {"bandwidth_origin", report.bandwidth.origin},
+                 {"context", report.context},
+                 {"tokens_per_s", report.tokens_per_second()}}},
+               {"faults", report.faults},
+               {"notes", report.notes}};
   if (report.why) {
     Json rows = Json::array();
     for (const WhyRow& row : *report.why) {
       Json refusals = Json::array();
       for (const WhyRow::Refusal& refusal : row.refusals) {
-        refusals.push_back({{"reason", refusal.reason}, {"problems", refusal.problems}, {"example", refusal.example}});
+        refusals.push_back(
+            {{"reason", refusal.reason}, {"problems", refusal.problems}, {"example", refusal.example}});
       }
-      rows.push_back({{"operator", row.operation}, {"candidate", row.candidate}, {"problems", row.problems}, {"runs", row.runs}, {"refusals", refusals}});
+      rows.push_back({{"operator", row.operation},
+                      {"candidate", row.candidate},
+                      {"problems", row.problems},
+                      {"runs", row.runs},
+                      {"refusals", refusals}});
     }
     json["why"] = rows;
   }

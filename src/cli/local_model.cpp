@@ -38,7 +38,8 @@ ops::ChoiceTable read_choices(const ModelOptions& options) {
 }
 
 std::unique_ptr<LocalModel> load_local(const ModelOptions& options, std::int64_t chunk_rows) {
-  ensure(options.device == "cpu", ErrorKind::Unsupported, "--device {}: this build runs models on the CPU only; use --device cpu", options.device);
+  ensure(options.device == "cpu", ErrorKind::Unsupported,
+         "--device {}: this build runs models on the CPU only; use --device cpu", options.device);
   auto local = std::make_unique<LocalModel>();
   local->device = std::make_unique<CpuDevice>();
   local->choices = read_choices(options);
@@ -46,15 +47,19 @@ std::unique_ptr<LocalModel> load_local(const ModelOptions& options, std::int64_t
   local->loaded = model::load(options.model, *local->device, local->choices);
   const model::ModelInfo& info = local->loaded.model->info();
 
-  ensure(options.max_model_len <= info.positions, ErrorKind::BadInput, "--max-model-len {}: {} was trained for {} positions", options.max_model_len, info.name,
+  ensure(options.max_model_len <= info.positions, ErrorKind::BadInput,
+         "--max-model-len {}: {} was trained for {} positions", options.max_model_len, info.name,
          info.positions);
   runtime::Session::Options session;
-  session.most_tokens = options.max_model_len > 0 ? options.max_model_len : std::min(info.positions, kDefaultContext);
+  session.most_tokens =
+      options.max_model_len > 0 ? options.max_model_len : std::min(info.positions, kDefaultContext);
   if (chunk_rows > 0) session.chunk_rows = chunk_rows;
-  local->session = std::make_unique<runtime::Session>(*local->loaded.model, *local->device, local->choices, session);
+  local->session =
+      std::make_unique<runtime::Session>(*local->loaded.model, *local->device, local->choices, session);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   log::info("{}: {} layers, {} weights per token, context {}, ready in {}", info.name, info.layers,
-            units::decimal_bytes(static_cast<std::uint64_t>(local->loaded.census.per_token.weight_bytes)), session.most_tokens, units::duration(took.count()));
+            units::decimal_bytes(static_cast<std::uint64_t>(local->loaded.census.per_token.weight_bytes)),
+            session.most_tokens, units::duration(took.count()));
   return local;
 }
 

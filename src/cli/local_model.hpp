@@ -43,7 +43,8 @@ ops::ChoiceTable read_choices(const ModelOptions& options);  // BadInput for wha
 // `chunk_rows` of a prompt at once; 0: the session's default.
 std::unique_ptr<LocalModel> load_local(const ModelOptions& options, std::int64_t chunk_rows = 0);
 
-// The request's sampling fields, from the options and else from the checkpoint's generation_config.json; a seed is drawn where none is given.
+// The request's sampling fields, from the options and else from the checkpoint's generation_config.json; a
+// seed is drawn where none is given.
 runtime::Request read_sampling(const SamplingOptions& options, const std::string& folder);
 
 }  // namespace redline::cli

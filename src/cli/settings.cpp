@@ -19,7 +19,8 @@ CLI::App* add_inspect(CLI::App& app, InspectOptions& options) {
       "inspect", "what a checkpoint is, and how fast this machine or another could run it");
   command->add_option("model", options.model, kModelHelp)->required();
   command->add_flag("--json", options.json, "one JSON object on standard output");
-  command->add_flag("--why", options.why, "also the candidates of each operator on this device, and what they refuse and why");
+  command->add_flag("--why", options.why,
+                    "also the candidates of each operator on this device, and what they refuse and why");
   command->add_option(
       "--gpu", options.gpu,
       "device for the ceiling: h200, b200, rtx-pro-6000, rtx-5090, with xN for several (h200x2)");
@@ -75,43 +76,62 @@ CLI::App* add_tokenize(CLI::App& app, TokenizeOptions& options) {
 void add_model(CLI::App* command, ModelOptions& options) {
   command->add_option("model", options.model, kModelHelp)->required();
   command->add_option("--device", options.device, "where it runs: cpu")->capture_default_str();
-  command->add_option("--max-model-len", options.max_model_len, "tokens of context to make room for, prompt and answer together")
+  command
+      ->add_option("--max-model-len", options.max_model_len,
+                   "tokens of context to make room for, prompt and answer together")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--force", options.force, "OPERATOR=CANDIDATE that must run, as in matmul=cpu/any/loops; may be given several times");
-  command->add_option("--ban", options.ban, "OPERATOR=CANDIDATE that must not run; may be given several times");
+  command->add_option(
+      "--force", options.force,
+      "OPERATOR=CANDIDATE that must run, as in matmul=cpu/any/loops; may be given several times");
+  command->add_option("--ban", options.ban,
+                      "OPERATOR=CANDIDATE that must not run; may be given several times");
 }
 
 void add_drafts(CLI::App* command, int& drafts) {
-  command->add_option("--drafts", drafts, "guesses of the draft head (MTP) to verify with each step")->check(CLI::Range(0, 8))->capture_default_str();
+  command->add_option("--drafts", drafts, "guesses of the draft head (MTP) to verify with each step")
+      ->check(CLI::Range(0, 8))
+      ->capture_default_str();
 }
 
 void add_sampling(CLI::App* command, SamplingOptions& options) {
-  command->add_option("--temperature", options.temperature, "0 takes the most likely token")->check(CLI::Range(0.0, 100.0));
-  command->add_option("--top-p", options.top_p, "the smallest set of tokens with this probability")->check(CLI::Range(0.0, 1.0));
-  command->add_option("--top-k", options.top_k, "the most likely K tokens; 0: all")->check(CLI::Range(0, 1 << 30));
-  command->add_option("--min-p", options.min_p, "tokens at least this likely, relative to the likeliest")->check(CLI::Range(0.0, 1.0));
+  command->add_option("--temperature", options.temperature, "0 takes the most likely token")
+      ->check(CLI::Range(0.0, 100.0));
+  command->add_option("--top-p", options.top_p, "the smallest set of tokens with this probability")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--top-k", options.top_k, "the most likely K tokens; 0: all")
+      ->check(CLI::Range(0, 1 << 30));
+  command->add_option("--min-p", options.min_p, "tokens at least this likely, relative to the likeliest")
+      ->check(CLI::Range(0.0, 1.0));
   command->add_option("--seed", options.seed, "the same seed gives the same text");
-  command->add_option("--max-tokens", options.max_tokens, "the answer's length at most (without it: until the context is full)")
+  command
+      ->add_option("--max-tokens", options.max_tokens,
+                   "the answer's length at most (without it: until the context is full)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   add_drafts(command, options.drafts);
 }
 
-void add_words(CLI::App* command, std::optional<std::string>& system, std::optional<std::string>& chat_template, std::optional<bool>& thinking) {
+void add_words(CLI::App* command, std::optional<std::string>& system,
+               std::optional<std::string>& chat_template, std::optional<bool>& thinking) {
   command->add_option("--system", system, "system message");
   command->add_option("--chat-template", chat_template, "Jinja file instead of the checkpoint's template");
-  command->add_option_function<std::string>("--thinking", [&thinking](const std::string& value) { thinking = value == "on"; },
-                                            "on or off (without it: as the checkpoint's template has it)")
+  command
+      ->add_option_function<std::string>(
+          "--thinking", [&thinking](const std::string& value) { thinking = value == "on"; },
+          "on or off (without it: as the checkpoint's template has it)")
       ->check(CLI::IsMember({"on", "off"}));
 }
 
 CLI::App* add_generate(CLI::App& app, GenerateOptions& options) {
-  CLI::App* command = app.add_subcommand("generate", "one completion of a prompt; reads standard input without --prompt");
+  CLI::App* command =
+      app.add_subcommand("generate", "one completion of a prompt; reads standard input without --prompt");
   add_model(command, options.model);
   add_sampling(command, options.sampling);
   add_words(command, options.system, options.chat_template, options.thinking);
   command->add_option("--prompt", options.prompt, "the prompt");
-  command->add_flag("--raw", options.raw, "continue the text as it stands, without the chat template; control tokens in it count");
-  command->add_option("--logits", options.logits, "write the logits behind every prompt token to this file (safetensors)");
+  command->add_flag("--raw", options.raw,
+                    "continue the text as it stands, without the chat template; control tokens in it count");
+  command->add_option("--logits", options.logits,
+                      "write the logits behind every prompt token to this file (safetensors)");
   command->add_flag("--json", options.json, "one JSON object on standard output");
   return command;
 }
@@ -125,12 +145,15 @@ CLI::App* add_chat(CLI::App& app, ChatOptions& options) {
 }
 
 CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
-  CLI::App* command = app.add_subcommand("bench", "how fast this machine decodes and reads prompts, the share of its ceiling, and where the time goes");
+  CLI::App* command = app.add_subcommand(
+      "bench",
+      "how fast this machine decodes and reads prompts, the share of its ceiling, and where the time goes");
   add_model(command, options.model);
   add_drafts(command, options.drafts);
   command->add_option("--context", options.context, "tokens before the decoded ones")->capture_default_str();
   command->add_option("--steps", options.steps, "decoded tokens that are timed")->capture_default_str();
-  command->add_option("--prompt-tokens", options.prompts, "lengths of prompts that are timed")->capture_default_str();
+  command->add_option("--prompt-tokens", options.prompts, "lengths of prompts that are timed")
+      ->capture_default_str();
   command->add_flag("--json", options.json, "one JSON object on standard output");
   return command;
 }

@@ -22,7 +22,9 @@ struct Message {
 
 struct Settings {
   log::Level log_level = log::Level::Info;
-  std::variant<Message, InspectOptions, QuantizeOptions, TokenizeOptions, GenerateOptions, ChatOptions, BenchOptions> command;
+  std::variant<Message, InspectOptions, QuantizeOptions, TokenizeOptions, GenerateOptions, ChatOptions,
+               BenchOptions>
+      command;
 };
 
 // Throws Error (BadInput) with one sentence and a hint where the arguments make no sense.

@@ -33,7 +33,8 @@ std::vector<WhyRow> candidates_of(const std::string& model) {
       row.runs += found.chosen.at({operation, problem}) == candidate ? 1 : 0;
       continue;
     }
-    const auto known = std::find_if(row.refusals.begin(), row.refusals.end(), [&](const auto& refusal) { return refusal.reason == reason; });
+    const auto known = std::find_if(row.refusals.begin(), row.refusals.end(),
+                                    [&](const auto& refusal) { return refusal.reason == reason; });
     if (known == row.refusals.end()) {
       row.refusals.push_back({reason, 1, problem});
     } else {
@@ -44,9 +45,12 @@ std::vector<WhyRow> candidates_of(const std::string& model) {
 }
 
 std::string to_text(const std::vector<WhyRow>& rows) {
-  std::string text = "\n  candidates of each operator on this machine's processors, for a prompt of 512 tokens and a decode step\n";
+  std::string text =
+      "\n  candidates of each operator on this machine's processors, for a prompt of 512 tokens and a decode "
+      "step\n";
   for (const WhyRow& row : rows) {
-    text += fmt::format("    {:<16} {:<22} runs {} of {} problems\n", row.operation, row.candidate, row.runs, row.problems);
+    text += fmt::format("    {:<16} {:<22} runs {} of {} problems\n", row.operation, row.candidate, row.runs,
+                        row.problems);
     for (const WhyRow::Refusal& refusal : row.refusals) {
       text += fmt::format("      refuses {}: {} ({})\n", refusal.problems, refusal.reason, refusal.example);
     }

@@ -1,5 +1,5 @@
-// `inspect --why`: what each operator's candidates say to the problems of a model on this device. A dry run of a prompt of 512 tokens and of one decode step; no weight
-// is read.
+// `inspect --why`: what each operator's candidates say to the problems of a model on this device. A dry run
+// of a prompt of 512 tokens and of one decode step; no weight is read.
 #pragma once
 
 #include <cstdint>

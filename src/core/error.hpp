@@ -13,14 +13,24 @@
 
 namespace redline {
 
-enum class ErrorKind : std::uint8_t { BadInput, BadCheckpoint, Unsupported, OutOfMemory, DeviceFailure, Io, Internal };
+enum class ErrorKind : std::uint8_t {
+  BadInput,
+  BadCheckpoint,
+  Unsupported,
+  OutOfMemory,
+  DeviceFailure,
+  Io,
+  Internal
+};
 
 std::string_view name_of(ErrorKind kind);
-int exit_code_of(ErrorKind kind);  // BadInput 2, BadCheckpoint 3, Unsupported 4, OutOfMemory 5, DeviceFailure 6, Io 7, Internal 70
+int exit_code_of(ErrorKind kind);  // BadInput 2, BadCheckpoint 3, Unsupported 4, OutOfMemory 5, DeviceFailure
+                                   // 6, Io 7, Internal 70
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message, std::source_location where = std::source_location::current());
+  Error(ErrorKind kind, const std::string& message,
+        std::source_location where = std::source_location::current());
   ErrorKind kind() const { return kind_; }
   const std::source_location& where() const { return where_; }
 
@@ -33,7 +43,9 @@ class Error : public std::runtime_error {
 template <class... Args>
 struct FormatHere {
   template <std::convertible_to<std::string_view> Text>
-  consteval FormatHere(const Text& text, std::source_location here = std::source_location::current())  // NOLINT(google-explicit-constructor)
+  consteval FormatHere(
+      const Text& text,
+      std::source_location here = std::source_location::current())  // NOLINT(google-explicit-constructor)
       : format(text), where(here) {}
   fmt::format_string<Args...> format;
   std::source_location where;
@@ -47,13 +59,15 @@ template <class... Args>
 // A condition that only bad input, a bad file or the like can break.
 template <class... Args>
 void ensure(bool holds, ErrorKind kind, FormatHere<std::type_identity_t<Args>...> message, Args&&... args) {
-  if (!holds) [[unlikely]] fail(kind, message, std::forward<Args>(args)...);
+  if (!holds) [[unlikely]]
+    fail(kind, message, std::forward<Args>(args)...);
 }
 
 // A condition that only a mistake in redline can break.
 template <class... Args>
 void ensure(bool holds, FormatHere<std::type_identity_t<Args>...> message, Args&&... args) {
-  if (!holds) [[unlikely]] fail(ErrorKind::Internal, message, std::forward<Args>(args)...);
+  if (!holds) [[unlikely]]
+    fail(ErrorKind::Internal, message, std::forward<Args>(args)...);
 }
 
 }  // namespace redline

@@ -11,7 +11,8 @@ namespace {
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> only = [] {
-    auto made = std::make_shared<spdlog::logger>("redline", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    auto made =
+        std::make_shared<spdlog::logger>("redline", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
     made->set_level(spdlog::level::info);
     made->flush_on(spdlog::level::warn);
@@ -20,8 +21,8 @@ spdlog::logger& logger() {
   return *only;
 }
 
-constexpr std::array<spdlog::level::level_enum, 5> kLevels = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
-                                                              spdlog::level::err, spdlog::level::off};
+constexpr std::array<spdlog::level::level_enum, 5> kLevels = {
+    spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err, spdlog::level::off};
 constexpr std::array<std::string_view, 5> kNames = {"debug", "info", "warn", "error", "off"};
 
 spdlog::level::level_enum to_spdlog(Level level) { return kLevels[static_cast<std::size_t>(level)]; }

@@ -1,5 +1,5 @@
-// Logging: log::info("loaded {} of {}", a, b). Lines go to stderr; reports go to stdout and never pass through here.
-// log.cpp alone includes spdlog (3.6 s a file).
+// Logging: log::info("loaded {} of {}", a, b). Lines go to stderr; reports go to stdout and never pass
+// through here. log.cpp alone includes spdlog (3.6 s a file).
 #pragma once
 
 #include <fmt/format.h>

@@ -9,7 +9,8 @@
 namespace redline {
 
 std::string to_text(const Shape& shape) {
-  return fmt::format("[{}]", fmt::join(std::span(shape.sizes).first(static_cast<std::size_t>(shape.dims)), ", "));
+  return fmt::format("[{}]",
+                     fmt::join(std::span(shape.sizes).first(static_cast<std::size_t>(shape.dims)), ", "));
 }
 
 TensorView dense_view(void* data, DType dtype, const Shape& shape, Place place) {

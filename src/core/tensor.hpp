@@ -12,7 +12,8 @@ namespace redline {
 
 enum class Place : std::uint8_t { Host, Pinned, Gpu };
 
-// At most five dimensions (the vision tower's patch embedding has five). No dimensions: a scalar, one element.
+// At most five dimensions (the vision tower's patch embedding has five). No dimensions: a scalar, one
+// element.
 struct Shape {
   static constexpr int kMaxDims = 5;
   std::array<std::int64_t, kMaxDims> sizes{};

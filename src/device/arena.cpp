@@ -19,7 +19,8 @@ Arena Arena::counting(Place place) {
 
 void* Arena::take_bytes(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  ensure(rounded <= capacity_ - used_, "the arena of {} bytes has {} left and {} are asked for: its dry run missed an operator", capacity_,
+  ensure(rounded <= capacity_ - used_,
+         "the arena of {} bytes has {} left and {} are asked for: its dry run missed an operator", capacity_,
          capacity_ - used_, rounded);
   void* data = is_counting() ? nullptr : static_cast<std::byte*>(buffer_.data()) + used_;
   used_ += rounded;

@@ -1,5 +1,6 @@
-// Bump allocator for activations and scratch. The same calls in the same order give the same addresses, which is what keeps
-// a captured graph valid. Nothing is freed one by one: reset() at each step, or Arena::Scope for what an operator needs briefly.
+// Bump allocator for activations and scratch. The same calls in the same order give the same addresses, which
+// is what keeps a captured graph valid. Nothing is freed one by one: reset() at each step, or Arena::Scope
+// for what an operator needs briefly.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +13,15 @@ namespace redline {
 
 class Arena {
  public:
-  static constexpr std::size_t kAlignment = 256;  // bytes; a GPU's widest access and every CPU vector divide it
+  static constexpr std::size_t kAlignment =
+      256;  // bytes; a GPU's widest access and every CPU vector divide it
 
   Arena(Device& device, std::size_t bytes, Place place);
   // Hands out null addresses and only counts: a dry run of a step tells how large the arena must be.
   static Arena counting(Place place);
 
-  TensorView take(DType dtype, const Shape& shape);  // dense; Error (Internal) when full, with what to enlarge
+  TensorView take(DType dtype,
+                  const Shape& shape);  // dense; Error (Internal) when full, with what to enlarge
   void* take_bytes(std::size_t bytes);
   void reset() { used_ = 0; }
   std::size_t used() const { return used_; }

@@ -16,7 +16,10 @@ class Buffer {
   Buffer(void* data, std::size_t bytes, Place place, Release release)
       : data_(data), bytes_(bytes), place_(place), release_(release) {}
   Buffer(Buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), place_(other.place_), release_(other.release_) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        place_(other.place_),
+        release_(other.release_) {}
   Buffer& operator=(Buffer&& other) noexcept {
     if (this != &other) {
       free();

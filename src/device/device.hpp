@@ -1,4 +1,5 @@
-// What a device is to the layers above: memory, copies, waiting. Calls are coarse, at most a few per step, never one per operator.
+// What a device is to the layers above: memory, copies, waiting. Calls are coarse, at most a few per step,
+// never one per operator.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,8 @@ std::optional<float> number(const ConfigValue& root, std::string_view key, doubl
   const std::optional<ConfigValue> value = root.find(key);
   if (!value) return {};
   const double found = value->number();
-  ensure(found >= least && found <= most, ErrorKind::BadCheckpoint, "{}: {} is outside {} to {}", value->where(), found, least, most);
+  ensure(found >= least && found <= most, ErrorKind::BadCheckpoint, "{}: {} is outside {} to {}",
+         value->where(), found, least, most);
   return static_cast<float>(found);
 }
 
@@ -31,11 +32,14 @@ GenerationDefaults read_generation_defaults(const std::filesystem::path& folder)
   defaults.top_p = number(root, "top_p", 0, 1);
   defaults.min_p = number(root, "min_p", 0, 1);
   defaults.repetition_penalty = number(root, "repetition_penalty", 1e-3, 1e3);
-  if (const auto value = root.find("top_k")) defaults.top_k = static_cast<std::int32_t>(value->integer(0, kMostId));
+  if (const auto value = root.find("top_k"))
+    defaults.top_k = static_cast<std::int32_t>(value->integer(0, kMostId));
   if (const auto value = root.find("do_sample")) defaults.sample = value->boolean();
   if (const auto value = root.find("eos_token_id")) {
-    const std::vector<ConfigValue> ids = value->is_array() ? value->items() : std::vector<ConfigValue>{*value};
-    for (const ConfigValue& id : ids) defaults.end_of_answer.push_back(static_cast<std::int32_t>(id.integer(0, kMostId)));
+    const std::vector<ConfigValue> ids =
+        value->is_array() ? value->items() : std::vector<ConfigValue>{*value};
+    for (const ConfigValue& id : ids)
+      defaults.end_of_answer.push_back(static_cast<std::int32_t>(id.integer(0, kMostId)));
   }
   return defaults;
 }

@@ -31,17 +31,21 @@ Opened open_folder(const std::filesystem::path& folder, bool shapes_only) {
     const ConfigValue config = checkpoint::read_config_file(config_file);
     opened.config = qwen3_5::read_config(config);
     std::optional<ConfigValue> other;
-    if (const auto file = folder / "hf_quant_config.json"; std::filesystem::exists(file)) other = checkpoint::read_config_file(file);
+    if (const auto file = folder / "hf_quant_config.json"; std::filesystem::exists(file))
+      other = checkpoint::read_config_file(file);
     opened.declared = checkpoint::QuantizationConfig::read(config, other);
   }
-  opened.files = std::make_unique<Checkpoint>(shapes_only ? Checkpoint::open_for_inspection(folder) : Checkpoint::open(folder));
-  if (!std::filesystem::exists(config_file)) opened.config = qwen3_5::read_config(checkpoint::read_config_file(config_file));
+  opened.files = std::make_unique<Checkpoint>(shapes_only ? Checkpoint::open_for_inspection(folder)
+                                                          : Checkpoint::open(folder));
+  if (!std::filesystem::exists(config_file))
+    opened.config = qwen3_5::read_config(checkpoint::read_config_file(config_file));
   return opened;
 }
 
 }  // namespace
 
-LoadedModel load(const std::string& name, Device& device, const ops::ChoiceTable& choices, const LoadOptions& options) {
+LoadedModel load(const std::string& name, Device& device, const ops::ChoiceTable& choices,
+                 const LoadOptions& options) {
   LoadedModel loaded;
   loaded.synthetic = name.starts_with(qwen3_5::kSyntheticPrefix);
   Opened opened;
@@ -55,7 +59,8 @@ LoadedModel load(const std::string& name, Device& device, const ops::ChoiceTable
   Arena scratch(device, std::size_t{1} << 20, Place::Host);
   ops::Exec exec{device, {}, scratch, choices};
   loaded.files = std::move(opened.files);
-  loaded.census = qwen3_5::take_census(opened.config, *loaded.files, opened.declared ? &*opened.declared : nullptr, opened.config.positions);
+  loaded.census = qwen3_5::take_census(
+      opened.config, *loaded.files, opened.declared ? &*opened.declared : nullptr, opened.config.positions);
   loaded.model = qwen3_5::load(opened.config, *loaded.files, exec, options);
   return loaded;
 }

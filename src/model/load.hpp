@@ -15,7 +15,8 @@ namespace redline::model {
 struct LoadOptions {
   DType activations = DType::BF16;  // F32 only together with references (tests)
   std::uint64_t seed = 1;           // of synthetic weights
-  bool shapes_only = false;         // no weight is read or made: for dry runs, also of folders whose weights are not here
+  bool shapes_only =
+      false;  // no weight is read or made: for dry runs, also of folders whose weights are not here
 };
 
 // The files come first: the model reads weights where their memory map has them.
@@ -26,8 +27,10 @@ struct LoadedModel {
   bool synthetic = false;
 };
 
-// Strict: a tensor that is missing, or there and not known, stops the load with its name. Errors: BadInput for a name or an architecture that is
-// not known, BadCheckpoint for files that are broken, Unsupported, OutOfMemory, Io.
-LoadedModel load(const std::string& name, Device& device, const ops::ChoiceTable& choices, const LoadOptions& options = {});
+// Strict: a tensor that is missing, or there and not known, stops the load with its name. Errors: BadInput
+// for a name or an architecture that is not known, BadCheckpoint for files that are broken, Unsupported,
+// OutOfMemory, Io.
+LoadedModel load(const std::string& name, Device& device, const ops::ChoiceTable& choices,
+                 const LoadOptions& options = {});
 
 }  // namespace redline::model

@@ -1,4 +1,5 @@
-// What an architecture is to the engine: rows of tokens in, hidden rows and logits out, with caches that others own and size by ModelInfo.
+// What an architecture is to the engine: rows of tokens in, hidden rows and logits out, with caches that
+// others own and size by ModelInfo.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,8 @@ struct BatchView {
 
 // Memory of all sequences. A page id means the same page in every layer's pool.
 struct CacheView {
-  std::vector<TensorView> kv;           // per full-attention layer [page_count, 2, kv_heads, page_tokens, head_dim]
-  TensorView mtp_kv;                    // of the MTP layer, the same shape
+  std::vector<TensorView> kv;  // per full-attention layer [page_count, 2, kv_heads, page_tokens, head_dim]
+  TensorView mtp_kv;           // of the MTP layer, the same shape
   std::vector<TensorView> delta_state;  // per delta-net layer [slot_count, slot bytes] U8
   std::vector<TensorView> conv_state;   // the same
 };
@@ -41,7 +42,8 @@ struct ForwardOut {
 struct ModelInfo {
   std::string name, architecture;
   std::int64_t layers = 0, hidden = 0, vocabulary = 0, positions = 0;
-  std::int64_t attention_layers = 0, delta_layers = 0, mtp_layers = 0;  // mtp_layers 0: no draft head in the files
+  std::int64_t attention_layers = 0, delta_layers = 0,
+               mtp_layers = 0;  // mtp_layers 0: no draft head in the files
   std::int64_t kv_heads = 0, head_dim = 0;
   std::size_t delta_slot_bytes = 0, conv_slot_bytes = 0;  // of one slot of one layer
   DType activations = DType::BF16;
@@ -52,10 +54,12 @@ class Model {
   virtual ~Model() = default;
   virtual const ModelInfo& info() const = 0;
   // Activations come from exec.scratch, which the caller resets between steps; `out` views live there too.
-  virtual void forward(ops::Exec& exec, const BatchView& batch, const CacheView& cache, ForwardOut& out) const = 0;
-  // The draft head. batch.tokens are the tokens that follow; `hidden` [rows, hidden] is the main model's (or this head's own, when it
-  // continues a draft); row r predicts the token after batch.tokens[r].
-  virtual void draft(ops::Exec& exec, const BatchView& batch, const TensorView& hidden, const CacheView& cache, ForwardOut& out) const = 0;
+  virtual void forward(ops::Exec& exec, const BatchView& batch, const CacheView& cache,
+                       ForwardOut& out) const = 0;
+  // The draft head. batch.tokens are the tokens that follow; `hidden` [rows, hidden] is the main model's (or
+  // this head's own, when it continues a draft); row r predicts the token after batch.tokens[r].
+  virtual void draft(ops::Exec& exec, const BatchView& batch, const TensorView& hidden,
+                     const CacheView& cache, ForwardOut& out) const = 0;
 };
 
 }  // namespace redline::model

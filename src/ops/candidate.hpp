@@ -1,5 +1,6 @@
-// One way to run an operator: four functions and a guess. The build collects all candidates of an operator into its list
-// (cmake/RedlineCandidates.cmake); the path of the file is the name in logs, tune files and benchmarks.
+// One way to run an operator: four functions and a guess. The build collects all candidates of an operator
+// into its list (cmake/RedlineCandidates.cmake); the path of the file is the name in logs, tune files and
+// benchmarks.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,9 @@ template <class Args>
 struct Candidate {
   int order = 0;  // lower is tried first while nothing has been tuned
   Verdict (*supports)(const DeviceInfo& device, const Args& args) = nullptr;
-  int (*variants)(const DeviceInfo& device, const Args& args) = nullptr;     // null: one
-  std::size_t (*scratch_bytes)(const Args& args, int variant) = nullptr;     // null: none
-  void (*run)(Exec& exec, const Args& args, int variant) = nullptr;          // enqueues; never waits or allocates
+  int (*variants)(const DeviceInfo& device, const Args& args) = nullptr;  // null: one
+  std::size_t (*scratch_bytes)(const Args& args, int variant) = nullptr;  // null: none
+  void (*run)(Exec& exec, const Args& args, int variant) = nullptr;  // enqueues; never waits or allocates
 };
 
 template <class Args>

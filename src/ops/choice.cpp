@@ -16,7 +16,9 @@ bool ChoiceTable::banned(std::string_view operation, std::string_view path) cons
 }
 
 void no_candidate(std::string_view operation, std::string_view wanted, const char* reason) {
-  if (wanted.empty()) fail(ErrorKind::Unsupported, "{}: no candidate on this device accepts the problem; the last one said: {}", operation, reason);
+  if (wanted.empty())
+    fail(ErrorKind::Unsupported, "{}: no candidate on this device accepts the problem; the last one said: {}",
+         operation, reason);
   fail(ErrorKind::Unsupported, "{}: {} was forced and cannot run: {}", operation, wanted, reason);
 }
 

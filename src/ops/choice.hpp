@@ -1,4 +1,5 @@
-// Which candidate runs. Filled once at start: what the user forced or banned, later the tune file; else the candidates' own order.
+// Which candidate runs. Filled once at start: what the user forced or banned, later the tune file; else the
+// candidates' own order.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,12 @@ namespace redline::ops {
 
 class ChoiceTable {
  public:
-  // "matmul", "cpu/avx2/tiles". A forced candidate that refuses a problem is an error there, never a silent fallback.
+  // "matmul", "cpu/avx2/tiles". A forced candidate that refuses a problem is an error there, never a silent
+  // fallback.
   void force(std::string_view operation, std::string_view path) { forced_[std::string(operation)] = path; }
-  void ban(std::string_view operation, std::string_view path) { banned_.insert(std::string(operation) + "=" + std::string(path)); }
+  void ban(std::string_view operation, std::string_view path) {
+    banned_.insert(std::string(operation) + "=" + std::string(path));
+  }
 
   // Every operator runs its reference: slow and exact, for tests that look for wrong conventions.
   void use_references() { references_ = true; }
@@ -35,7 +39,8 @@ class ChoiceTable {
 
 // The first candidate in order that accepts. Verdicts are cheap (a few comparisons), so nothing is cached.
 template <class Args>
-const Entry<Args>& choose(const Exec& exec, std::string_view operation, std::span<const Entry<Args>> entries, const Args& args) {
+const Entry<Args>& choose(const Exec& exec, std::string_view operation, std::span<const Entry<Args>> entries,
+                          const Args& args) {
   const std::string_view forced = exec.choices.forced(operation);
   const Entry<Args>* best = nullptr;
   const char* reason = "there is none of that name";

@@ -1,6 +1,7 @@
-// Runs a candidate on a case and holds it against the operator's reference: outputs start as NaN patterns with guard bytes around them, the candidate
-// runs twice and must give the same bits, and every element must lie within the operator's derived tolerance.
-// Tests walk every candidate and case through this; the tuner calls it before it times anything.
+// Runs a candidate on a case and holds it against the operator's reference: outputs start as NaN patterns
+// with guard bytes around them, the candidate runs twice and must give the same bits, and every element must
+// lie within the operator's derived tolerance. Tests walk every candidate and case through this; the tuner
+// calls it before it times anything.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ namespace redline::ops {
 // Host memory of one case, filled from a seed: two builders with the same seed hold the same inputs.
 class CaseBuilder {
  public:
-  // For the reference, floating-point outputs are F32 whatever the case asks for, so that only the candidate rounds.
+  // For the reference, floating-point outputs are F32 whatever the case asks for, so that only the candidate
+  // rounds.
   enum class For : std::uint8_t { Candidate, Reference };
   CaseBuilder(std::uint64_t seed, For whom);
   ~CaseBuilder();
@@ -31,22 +33,24 @@ class CaseBuilder {
   CaseBuilder& operator=(const CaseBuilder&) = delete;
 
   TensorView normal(DType dtype, const Shape& shape, double deviation = 1, double mean = 0);  // input
-  TensorView integers(const std::vector<std::int32_t>& values);                               // input, I32 [n]
+  TensorView integers(const std::vector<std::int32_t>& values);  // input, I32 [n]
   TensorView integers(const Shape& shape, const std::vector<std::int32_t>& values);
-  TensorView random_integers(const Shape& shape, std::int32_t below);                         // input, I32, [0, below)
-  TensorView zeros(DType dtype, const Shape& shape);                                          // input
-  TensorView output(DType dtype, const Shape& shape);                                         // NaN patterns; every element must be written
-  TensorView normal_in_out(DType dtype, const Shape& shape, double deviation = 1);            // compared too
+  TensorView random_integers(const Shape& shape, std::int32_t below);  // input, I32, [0, below)
+  TensorView zeros(DType dtype, const Shape& shape);                   // input
+  TensorView output(DType dtype, const Shape& shape);  // NaN patterns; every element must be written
+  TensorView normal_in_out(DType dtype, const Shape& shape, double deviation = 1);  // compared too
   // State that is opaque bytes: `floats` says how to compare it (a view of the same memory).
-  TensorView bytes_in_out(const Shape& shape);                                                // zeroed U8, compared as F32 words
-  // The same with first contents, the bytes of `first`; compared as elements of type `compared` (U8: equal bytes).
+  TensorView bytes_in_out(const Shape& shape);  // zeroed U8, compared as F32 words
+  // The same with first contents, the bytes of `first`; compared as elements of type `compared` (U8: equal
+  // bytes).
   TensorView bytes_in_out(const Shape& shape, const TensorView& first, DType compared);
-  const PackedWeight& weight(const quant::Scheme& scheme, std::int64_t matrices, std::int64_t out, std::int64_t in, int parts_per_matrix = 1);
+  const PackedWeight& weight(const quant::Scheme& scheme, std::int64_t matrices, std::int64_t out,
+                             std::int64_t in, int parts_per_matrix = 1);
   std::uint32_t random();  // for shapes of index lists and the like
 
   std::span<const TensorView> outputs() const { return outputs_; }
-  void poison_outputs();                 // output() ones become NaN patterns again; in-out ones their first value
-  std::string broken_guards() const;     // empty: all guard bytes stand
+  void poison_outputs();  // output() ones become NaN patterns again; in-out ones their first value
+  std::string broken_guards() const;  // empty: all guard bytes stand
 
  private:
   struct Block;
@@ -62,27 +66,30 @@ class CaseBuilder {
 
 template <class Args>
 struct Case {
-  std::string name;      // "rows=17 in=320 NVFP4"
-  bool quick = true;     // enough for the tuner to trust a candidate before it times it; tests run every case
+  std::string name;   // "rows=17 in=320 NVFP4"
+  bool quick = true;  // enough for the tuner to trust a candidate before it times it; tests run every case
   std::function<Args(CaseBuilder&)> make;
 };
 
 struct Conformity {
-  bool accepted = true;       // false: the candidate refused, `detail` says why
+  bool accepted = true;  // false: the candidate refused, `detail` says why
   bool correct = true;
-  std::string detail;         // worst element: index, both values, bound
+  std::string detail;  // worst element: index, both values, bound
 };
 
 // Compares outputs element by element; NaN anywhere is a failure.
-std::string worst_difference(std::span<const TensorView> found, std::span<const TensorView> expected, const Tolerance& tolerance);
+std::string worst_difference(std::span<const TensorView> found, std::span<const TensorView> expected,
+                             const Tolerance& tolerance);
 
 template <class Args>
-Conformity check_conformance(Exec& exec, const Candidate<Args>& candidate, int variant, const Case<Args>& one, void (*reference)(const Args&),
-                             Tolerance (*tolerance)(const Args&), std::uint64_t seed) {
+Conformity check_conformance(Exec& exec, const Candidate<Args>& candidate, int variant, const Case<Args>& one,
+                             void (*reference)(const Args&), Tolerance (*tolerance)(const Args&),
+                             std::uint64_t seed) {
   CaseBuilder ours(seed, CaseBuilder::For::Candidate), theirs(seed, CaseBuilder::For::Reference);
   const Args args = one.make(ours);
   const Args expected = one.make(theirs);
-  if (const Verdict verdict = candidate.supports(exec.device.info(), args); !verdict) return {false, true, verdict.no};
+  if (const Verdict verdict = candidate.supports(exec.device.info(), args); !verdict)
+    return {false, true, verdict.no};
   const Tolerance bound = tolerance(args);  // before the run: in-out tensors still hold their inputs
   reference(expected);
 
@@ -95,7 +102,8 @@ Conformity check_conformance(Exec& exec, const Candidate<Args>& candidate, int v
       exec.device.wait(exec.stream);
     }
     if (std::string guards = ours.broken_guards(); !guards.empty()) return {true, false, guards};
-    if (std::string worst = worst_difference(ours.outputs(), theirs.outputs(), bound); !worst.empty()) return {true, false, worst};
+    if (std::string worst = worst_difference(ours.outputs(), theirs.outputs(), bound); !worst.empty())
+      return {true, false, worst};
     std::vector<std::vector<std::byte>> bits;
     for (const TensorView& view : ours.outputs()) {
       const auto* data = static_cast<const std::byte*>(view.data);

@@ -14,14 +14,15 @@
 namespace redline::ops {
 namespace {
 
-// Below so many multiplications in all, waking the workers takes longer than the work.
+// Below so many multiplications or elements in all, waking the workers (some ten microseconds) takes longer
+// than the work.
 constexpr std::int64_t kWorthThreads = 1 << 16;
 
 // body(begin, end) over [0, count), at once or in one contiguous piece for each thread.
 template <class Body>
 inline void share_out(Exec& exec, std::int64_t count, std::int64_t work, Body&& body) {
   if (count <= 0) return;
-  if (work < kWorthThreads) return body(std::int64_t{0}, count);
+  if (count == 1 || work < kWorthThreads) return body(std::int64_t{0}, count);
   static_cast<CpuDevice&>(exec.device)
       .threads()
       .parallel_for(static_cast<std::size_t>(count), [&](const ThreadPool::Chunk& chunk) {

@@ -1,5 +1,6 @@
-// What every operator's run() does: the reference if tests ask for it, else the chosen candidate; its scratch is given back afterwards and its time
-// noted if somebody wants to know. With a counting arena nothing runs and only the scratch is counted: the dry run that sizes the arena.
+// What every operator's run() does: the reference if tests ask for it, else the chosen candidate; its scratch
+// is given back afterwards and its time noted if somebody wants to know. With a counting arena nothing runs
+// and only the scratch is counted: the dry run that sizes the arena.
 #pragma once
 
 #include <chrono>
@@ -34,18 +35,21 @@ void dispatch(Exec& exec, const Operation<Args>& operation, const Args& args) {
     if (exec.refusals != nullptr) {
       const ProblemKey problem = key(args);  // the operator's own, found by its Args
       for (const Entry<Args>& each : operation.candidates) {
-        exec.refusals->add(operation.name, problem, each.path, each.candidate.supports(exec.device.info(), args));
+        exec.refusals->add(operation.name, problem, each.path,
+                           each.candidate.supports(exec.device.info(), args));
       }
       exec.refusals->chosen[{std::string(operation.name), problem.text}] = entry.path;
     }
-    if (entry.candidate.scratch_bytes != nullptr) exec.scratch.take_bytes(entry.candidate.scratch_bytes(args, 0));
+    if (entry.candidate.scratch_bytes != nullptr)
+      exec.scratch.take_bytes(entry.candidate.scratch_bytes(args, 0));
     return;
   }
   if (exec.profile == nullptr) return entry.candidate.run(exec, args, 0);
   const auto start = std::chrono::steady_clock::now();
   entry.candidate.run(exec, args, 0);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  exec.profile->add(operation.name, entry.path, took.count(), operation.bytes == nullptr ? 0 : operation.bytes(args));
+  exec.profile->add(operation.name, entry.path, took.count(),
+                    operation.bytes == nullptr ? 0 : operation.bytes(args));
 }
 
 }  // namespace redline::ops

@@ -1,4 +1,5 @@
-// What an operator is asked to do, apart from its numbers: the key under which tuning results are stored and found.
+// What an operator is asked to do, apart from its numbers: the key under which tuning results are stored and
+// found.
 #pragma once
 
 #include <compare>
@@ -20,8 +21,8 @@ constexpr int row_bucket(std::int64_t rows) {
   return bucket;
 }
 
-// How far a candidate may be from the reference: |y - reference| <= absolute + relative · |reference|. Derived by each
-// operator from reduction length, element types and the size of the inputs.
+// How far a candidate may be from the reference: |y - reference| <= absolute + relative · |reference|.
+// Derived by each operator from reduction length, element types and the size of the inputs.
 struct Tolerance {
   double absolute = 0;
   double relative = 0;

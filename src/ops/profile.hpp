@@ -1,5 +1,5 @@
-// Where a step's time goes: one row for each operator and candidate. Filled by dispatch() when a call's Exec carries one; on a CPU every call has ended
-// when it returns, so the host clock is the operator's time.
+// Where a step's time goes: one row for each operator and candidate. Filled by dispatch() when a call's Exec
+// carries one; on a CPU every call has ended when it returns, so the host clock is the operator's time.
 #pragma once
 
 #include <cstdint>

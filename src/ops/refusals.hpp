@@ -1,4 +1,5 @@
-// Which candidates accept which problems of a model, and why the others refuse: filled by dispatch() in a dry run whose Exec carries one.
+// Which candidates accept which problems of a model, and why the others refuse: filled by dispatch() in a dry
+// run whose Exec carries one.
 #pragma once
 
 #include <map>
@@ -17,7 +18,8 @@ struct Refusals {
   // (operator, problem) -> the candidate that runs.
   std::map<std::pair<std::string, std::string>, std::string> chosen;
 
-  void add(std::string_view operation, const ProblemKey& problem, std::string_view candidate, Verdict verdict) {
+  void add(std::string_view operation, const ProblemKey& problem, std::string_view candidate,
+           Verdict verdict) {
     verdicts[{std::string(operation), std::string(candidate), problem.text}] = verdict ? "" : verdict.no;
   }
 };

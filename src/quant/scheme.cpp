@@ -50,9 +50,16 @@ std::span<const NamedScheme> every_scheme() {
       {"F32", {.element = DType::F32}},
       {"FP8 per tensor", {.element = DType::F8E4M3, .tensor_scale = true}},
       {"FP8 per channel", {.element = DType::F8E4M3, .scale = DType::BF16, .channel_scale = true}},
-      {"FP8 128x128, BF16 scales", {.element = DType::F8E4M3, .block_rows = 128, .block_columns = 128, .scale = DType::BF16}},
-      {"FP8 128x128, F32 scales", {.element = DType::F8E4M3, .block_rows = 128, .block_columns = 128, .scale = DType::F32}},
-      {"NVFP4", {.element = DType::F4E2M1, .block_rows = 1, .block_columns = 16, .scale = DType::F8E4M3, .tensor_scale = true}}};
+      {"FP8 128x128, BF16 scales",
+       {.element = DType::F8E4M3, .block_rows = 128, .block_columns = 128, .scale = DType::BF16}},
+      {"FP8 128x128, F32 scales",
+       {.element = DType::F8E4M3, .block_rows = 128, .block_columns = 128, .scale = DType::F32}},
+      {"NVFP4",
+       {.element = DType::F4E2M1,
+        .block_rows = 1,
+        .block_columns = 16,
+        .scale = DType::F8E4M3,
+        .tensor_scale = true}}};
   return kAll;
 }
 

@@ -1,4 +1,5 @@
-// The prompt in chunks, then steps: guesses of the draft head, one verify step over them, the tokens that stand.
+// The prompt in chunks, then steps: guesses of the draft head, one verify step over them, the tokens that
+// stand.
 #include "runtime/generate.hpp"
 
 #include <algorithm>
@@ -14,7 +15,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Ids = std::span<const std::int32_t>;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 TensorView leading_rows(TensorView view, std::int64_t rows) {
   view.shape.sizes[0] = rows;
@@ -53,7 +56,8 @@ class Generation {
   }
 
  private:
-  // Runs the prompt and draws the first token. The draft head sees each row's hidden state and the token behind it.
+  // Runs the prompt and draws the first token. The draft head sees each row's hidden state and the token
+  // behind it.
   std::int32_t prompt() {
     const auto chunk = static_cast<std::size_t>(session_.options().chunk_rows);
     const Ids all(request_.prompt);
@@ -62,7 +66,8 @@ class Generation {
       const std::int64_t position = session_.length();
       const TensorView logits = session_.run(part);
       const bool last = begin + part.size() == all.size();
-      std::int32_t next = last ? sampler_.draw(session_.exec(), logits, session_.length())[0] : all[begin + part.size()];
+      std::int32_t next =
+          last ? sampler_.draw(session_.exec(), logits, session_.length())[0] : all[begin + part.size()];
       if (request_.drafts > 0) {
         std::vector<std::int32_t> following(part.begin() + 1, part.end());
         following.push_back(next);
@@ -96,7 +101,8 @@ class Generation {
       if (room < 1) return;  // the last token cannot be run any more
       // A guess that no answer can hold is not worth its row.
       const std::int64_t wanted = request_.max_tokens - static_cast<std::int64_t>(answer_.tokens.size());
-      const std::int64_t count = std::max<std::int64_t>(std::min<std::int64_t>({request_.drafts, room - 1, wanted - 1}), 0);
+      const std::int64_t count =
+          std::max<std::int64_t>(std::min<std::int64_t>({request_.drafts, room - 1, wanted - 1}), 0);
       std::vector<std::int32_t> rows{answer_.tokens.back()};
       const std::vector<std::int32_t> guessed = guesses(count);
       rows.insert(rows.end(), guessed.begin(), guessed.end());
@@ -108,10 +114,13 @@ class Generation {
       // The session holds no token behind the answer's last one, so that a conversation can go on from here.
       std::int64_t emitted = 0;
       bool more = true;
-      while (more && emitted < static_cast<std::int64_t>(stands.size())) more = emit(stands[static_cast<std::size_t>(emitted++)]);
+      while (more && emitted < static_cast<std::int64_t>(stands.size()))
+        more = emit(stands[static_cast<std::size_t>(emitted++)]);
       session_.keep(emitted);
       if (!more) return;
-      if (request_.drafts > 0) start_draft(leading_rows(session_.hidden(), static_cast<std::int64_t>(stands.size())), stands, position);
+      if (request_.drafts > 0)
+        start_draft(leading_rows(session_.hidden(), static_cast<std::int64_t>(stands.size())), stands,
+                    position);
     }
   }
 
@@ -155,18 +164,24 @@ class Generation {
 void check(const Session& session, const Request& request) {
   const model::ModelInfo& info = session.info();
   const std::int64_t vocabulary = Generation::vocabulary(session, request);
-  ensure(vocabulary <= info.vocabulary, ErrorKind::BadInput, "{} ids may be drawn, the model has {}", vocabulary, info.vocabulary);
-  ensure(!request.prompt.empty(), ErrorKind::BadInput, "the prompt is empty; at least one token is needed to continue from");
+  ensure(vocabulary <= info.vocabulary, ErrorKind::BadInput, "{} ids may be drawn, the model has {}",
+         vocabulary, info.vocabulary);
+  ensure(!request.prompt.empty(), ErrorKind::BadInput,
+         "the prompt is empty; at least one token is needed to continue from");
   for (std::size_t i = 0; i < request.prompt.size(); ++i) {
-    ensure(request.prompt[i] >= 0 && request.prompt[i] < info.vocabulary, ErrorKind::BadInput, "prompt token {} is id {}, the model knows 0 to {}", i,
-           request.prompt[i], info.vocabulary - 1);
+    ensure(request.prompt[i] >= 0 && request.prompt[i] < info.vocabulary, ErrorKind::BadInput,
+           "prompt token {} is id {}, the model knows 0 to {}", i, request.prompt[i], info.vocabulary - 1);
   }
   const auto length = session.length() + static_cast<std::int64_t>(request.prompt.size());
-  ensure(length <= session.options().most_tokens, ErrorKind::BadInput, "the prompt has {} tokens ({} before it), the context holds {}; raise --max-model-len",
+  ensure(length <= session.options().most_tokens, ErrorKind::BadInput,
+         "the prompt has {} tokens ({} before it), the context holds {}; raise --max-model-len",
          request.prompt.size(), session.length(), session.options().most_tokens);
-  ensure(request.max_tokens >= 1, ErrorKind::BadInput, "max_tokens is {}, expected at least 1", request.max_tokens);
-  ensure(request.drafts >= 0 && request.drafts < ops::kRingRows, ErrorKind::BadInput, "{} drafts, expected 0 to {}", request.drafts, ops::kRingRows - 1);
-  ensure(request.drafts == 0 || info.mtp_layers > 0, ErrorKind::BadInput, "{} has no draft head (MTP) that could guess; use --drafts 0", info.name);
+  ensure(request.max_tokens >= 1, ErrorKind::BadInput, "max_tokens is {}, expected at least 1",
+         request.max_tokens);
+  ensure(request.drafts >= 0 && request.drafts < ops::kRingRows, ErrorKind::BadInput,
+         "{} drafts, expected 0 to {}", request.drafts, ops::kRingRows - 1);
+  ensure(request.drafts == 0 || info.mtp_layers > 0, ErrorKind::BadInput,
+         "{} has no draft head (MTP) that could guess; use --drafts 0", info.name);
 }
 
 }  // namespace

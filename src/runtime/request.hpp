@@ -8,10 +8,10 @@
 namespace redline::runtime {
 
 struct Sampling {
-  float temperature = 1;  // 0: always the most likely token
-  std::int32_t top_k = 0;  // 0: off
-  float top_p = 1;         // 1: off
-  float min_p = 0;         // 0: off
+  float temperature = 1;                              // 0: always the most likely token
+  std::int32_t top_k = 0;                             // 0: off
+  float top_p = 1;                                    // 1: off
+  float min_p = 0;                                    // 0: off
   float presence_penalty = 0, frequency_penalty = 0;  // 0: off
   float repetition_penalty = 1;                       // 1: off
   std::uint64_t seed = 0;
@@ -20,10 +20,10 @@ struct Sampling {
 struct Request {
   std::vector<std::int32_t> prompt;
   Sampling sampling;
-  std::int64_t max_tokens = 0;          // of the answer
-  std::vector<std::int32_t> stop_ids;   // an answer ends with one of these, which is part of it
-  std::int32_t vocabulary = 0;          // ids from here on are never drawn: padding that no text has; 0: all may be
-  int drafts = 0;                       // guesses of the draft head to verify with each step; 0: none
+  std::int64_t max_tokens = 0;         // of the answer
+  std::vector<std::int32_t> stop_ids;  // an answer ends with one of these, which is part of it
+  std::int32_t vocabulary = 0;  // ids from here on are never drawn: padding that no text has; 0: all may be
+  int drafts = 0;               // guesses of the draft head to verify with each step; 0: none
 };
 
 enum class StopReason : std::uint8_t {
@@ -35,9 +35,9 @@ enum class StopReason : std::uint8_t {
 struct Answer {
   std::vector<std::int32_t> tokens;
   StopReason reason = StopReason::Length;
-  double prompt_seconds = 0, decode_seconds = 0;      // decode_seconds: from the first token to the last
-  std::int64_t steps = 0;                             // decode steps, drafts or not
-  std::vector<std::int64_t> drafted, accepted;        // [drafts] by position
+  double prompt_seconds = 0, decode_seconds = 0;  // decode_seconds: from the first token to the last
+  std::int64_t steps = 0;                         // decode steps, drafts or not
+  std::vector<std::int64_t> drafted, accepted;    // [drafts] by position
 };
 
 }  // namespace redline::runtime

@@ -27,13 +27,20 @@ TensorView first(const TensorView& view, std::int64_t count) {
 
 }  // namespace
 
-Session::Session(const model::Model& model, Device& device, const ops::ChoiceTable& choices, const Options& options)
-    : model_(model), device_(device), choices_(choices), options_(options), arena_(Arena::counting(Place::Host)) {
+Session::Session(const model::Model& model, Device& device, const ops::ChoiceTable& choices,
+                 const Options& options)
+    : model_(model),
+      device_(device),
+      choices_(choices),
+      options_(options),
+      arena_(Arena::counting(Place::Host)) {
   const model::ModelInfo& info = model.info();
   ensure(options.most_tokens > 0 && options.chunk_rows > ops::kRingRows && options.page_tokens > 0,
          "a session needs room for tokens, chunks longer than a ring of {} rows, and pages", ops::kRingRows);
   const std::int64_t pages = (options.most_tokens + options.page_tokens - 1) / options.page_tokens;
-  const auto make = [&](DType dtype, const Shape& shape) { return allocate(device_, buffers_, dtype, shape); };
+  const auto make = [&](DType dtype, const Shape& shape) {
+    return allocate(device_, buffers_, dtype, shape);
+  };
   const Shape pool{pages, 2, info.kv_heads, options.page_tokens, info.head_dim};
   for (std::int64_t i = 0; i < info.attention_layers; ++i) cache_.kv.push_back(make(info.activations, pool));
   if (info.mtp_layers > 0) cache_.mtp_kv = make(info.activations, pool);
@@ -71,7 +78,8 @@ Session::Session(const model::Model& model, Device& device, const ops::ChoiceTab
 
 void Session::reset() {
   for (const std::vector<TensorView>* views : {&cache_.delta_state, &cache_.conv_state}) {
-    for (const TensorView& view : *views) std::memset(view.data, 0, static_cast<std::size_t>(view.shape.elements()));
+    for (const TensorView& view : *views)
+      std::memset(view.data, 0, static_cast<std::size_t>(view.shape.elements()));
   }
   ints(counts_)[0] = 0;
   length_ = 0;
@@ -84,7 +92,8 @@ model::BatchView Session::batch_of(const Rows& rows) {
   std::iota(ints(positions_), ints(positions_) + count, static_cast<std::int32_t>(rows.position));
   ints(row_begin_)[1] = static_cast<std::int32_t>(count);
   ints(kv_lengths_)[0] = static_cast<std::int32_t>(rows.position + count);
-  ints(page_begin_)[1] = static_cast<std::int32_t>((rows.position + count + options_.page_tokens - 1) / options_.page_tokens);
+  ints(page_begin_)[1] =
+      static_cast<std::int32_t>((rows.position + count + options_.page_tokens - 1) / options_.page_tokens);
   ints(into_ring_)[0] = rows.into_ring ? 1 : 0;
   const std::int64_t wanted = rows.all_logits ? count : 1;
   std::iota(ints(logit_rows_), ints(logit_rows_) + wanted, static_cast<std::int32_t>(count - wanted));
@@ -102,8 +111,9 @@ model::BatchView Session::batch_of(const Rows& rows) {
 
 TensorView Session::step(const Rows& rows) {
   const auto count = static_cast<std::int64_t>(rows.tokens.size());
-  ensure(rows.position + count <= options_.most_tokens, ErrorKind::BadInput, "{} tokens and {} more are over the {} that this session has room for",
-         rows.position, count, options_.most_tokens);
+  ensure(rows.position + count <= options_.most_tokens, ErrorKind::BadInput,
+         "{} tokens and {} more are over the {} that this session has room for", rows.position, count,
+         options_.most_tokens);
   arena_.reset();
   model::ForwardOut out;
   ops::Exec one = exec();
@@ -121,7 +131,8 @@ TensorView Session::run(std::span<const std::int32_t> tokens, Logits logits) {
     return out;
   }
   const auto chunk = static_cast<std::size_t>(options_.chunk_rows);
-  ensure(logits == Logits::Last || tokens.size() <= chunk, "logits of all {} rows are wanted, a chunk has {}", tokens.size(), chunk);
+  ensure(logits == Logits::Last || tokens.size() <= chunk, "logits of all {} rows are wanted, a chunk has {}",
+         tokens.size(), chunk);
   TensorView out;
   for (std::size_t done = 0; done < tokens.size(); done += chunk) {
     const auto part = tokens.subspan(done, std::min(chunk, tokens.size() - done));
@@ -133,7 +144,8 @@ TensorView Session::run(std::span<const std::int32_t> tokens, Logits logits) {
 }
 
 TensorView Session::verify(std::span<const std::int32_t> tokens) {
-  ensure(!tokens.empty() && tokens.size() <= static_cast<std::size_t>(ops::kRingRows), "{} rows to verify, a ring holds {}", tokens.size(), ops::kRingRows);
+  ensure(!tokens.empty() && tokens.size() <= static_cast<std::size_t>(ops::kRingRows),
+         "{} rows to verify, a ring holds {}", tokens.size(), ops::kRingRows);
   ensure(verified_rows_ == 0, "keep() must follow verify()");
   const TensorView out = step({.tokens = tokens, .position = length_, .into_ring = true, .all_logits = true});
   verified_rows_ = static_cast<std::int64_t>(tokens.size());
@@ -142,16 +154,19 @@ TensorView Session::verify(std::span<const std::int32_t> tokens) {
 
 void Session::keep(std::int64_t rows) {
   ensure(rows >= 1 && rows <= verified_rows_, "{} of {} verified rows cannot be kept", rows, verified_rows_);
-  ints(counts_)[0] = ops::ring_count_after(ints(counts_)[0], static_cast<int>(verified_rows_), static_cast<int>(rows));
+  ints(counts_)[0] =
+      ops::ring_count_after(ints(counts_)[0], static_cast<int>(verified_rows_), static_cast<int>(rows));
   length_ += rows;
   verified_rows_ = 0;
 }
 
-model::ForwardOut Session::draft(const TensorView& hidden, std::span<const std::int32_t> next, std::int64_t position, Logits logits) {
+model::ForwardOut Session::draft(const TensorView& hidden, std::span<const std::int32_t> next,
+                                 std::int64_t position, Logits logits) {
   // Not reset: `hidden` lies in the arena. The draft head's activations come behind the main model's.
   model::ForwardOut out;
   ops::Exec one = exec();
-  model_.draft(one, batch_of({.tokens = next, .position = position, .all_logits = logits == Logits::All}), hidden, cache_, out);
+  model_.draft(one, batch_of({.tokens = next, .position = position, .all_logits = logits == Logits::All}),
+               hidden, cache_, out);
   return out;
 }
 

@@ -1,5 +1,5 @@
-// One sequence on its own: caches for it, the views a step needs, prompt rows in chunks, single rows for decoding. The plainest way to run a model; many
-// sequences at once are the engine's business.
+// One sequence on its own: caches for it, the views a step needs, prompt rows in chunks, single rows for
+// decoding. The plainest way to run a model; many sequences at once are the engine's business.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class Session {
     std::int64_t most_tokens = 4096;  // of context, prompt and answer together
     std::int64_t chunk_rows = 512;    // of a prompt, at once
     std::int64_t page_tokens = 64;
-    ops::Refusals* refusals = nullptr;  // optional: what candidates say to the problems of a chunk and of a decode step
+    ops::Refusals* refusals =
+        nullptr;  // optional: what candidates say to the problems of a chunk and of a decode step
   };
 
   // `model` and `device` must outlive the session. Throws OutOfMemory when the caches do not fit.
@@ -29,16 +30,20 @@ class Session {
   // Which logits a call is to give.
   enum class Logits : std::uint8_t { Last, All };
 
-  // Appends tokens and runs them. Rows [count, vocabulary] F32 on the device, valid until the next call: one, or one for each token (then the tokens must fit one
-  // chunk). Several tokens go through as a prompt does, one as a decode step does.
+  // Appends tokens and runs them. Rows [count, vocabulary] F32 on the device, valid until the next call: one,
+  // or one for each token (then the tokens must fit one chunk). Several tokens go through as a prompt does,
+  // one as a decode step does.
   TensorView run(std::span<const std::int32_t> tokens, Logits logits = Logits::Last);
 
-  // The same rows through the ring that decode and verify steps use: up to ops::kRingRows of them. keep() must follow before the next call.
+  // The same rows through the ring that decode and verify steps use: up to ops::kRingRows of them. keep()
+  // must follow before the next call.
   TensorView verify(std::span<const std::int32_t> tokens);
-  void keep(std::int64_t rows);  // of the rows verified last, the first `rows` stand; the others were wrong guesses
+  void keep(
+      std::int64_t rows);  // of the rows verified last, the first `rows` stand; the others were wrong guesses
 
-  // The draft head over rows whose hidden rows are `hidden` [rows, hidden] and whose next tokens are `next`; the first row's position in the draft head's cache is
-  // `position`. Gives logits and the head's own hidden rows.
+  // The draft head over rows whose hidden rows are `hidden` [rows, hidden] and whose next tokens are `next`;
+  // the first row's position in the draft head's cache is `position`. Gives logits and the head's own hidden
+  // rows.
   model::ForwardOut draft(const TensorView& hidden, std::span<const std::int32_t> next, std::int64_t position,
                           Logits logits = Logits::Last);
 
@@ -48,7 +53,7 @@ class Session {
   const Options& options() const { return options_; }
   // For operators that follow a step, as sampling does: scratch lies behind the step's activations.
   ops::Exec exec() { return {device_, {}, arena_, choices_, profile, options_.refusals}; }
-  void reset();  // an empty sequence again
+  void reset();                     // an empty sequence again
   ops::Profile* profile = nullptr;  // where the time of each operator is noted, if anyone asks
 
  private:
@@ -67,7 +72,8 @@ class Session {
   Options options_;
   std::vector<Buffer> buffers_;  // caches and fixed inputs
   model::CacheView cache_;
-  TensorView tokens_, positions_, row_begin_, kv_lengths_, pages_, page_begin_, slots_, counts_, into_ring_, logit_rows_;
+  TensorView tokens_, positions_, row_begin_, kv_lengths_, pages_, page_begin_, slots_, counts_, into_ring_,
+      logit_rows_;
   Arena arena_;
   TensorView hidden_;
   std::int64_t length_ = 0;

@@ -159,7 +159,8 @@ class Rules {
       claim(entry.spelling, entry.id, entry.offset);
       file_.reachable[id] = decode_piece(entry.spelling, file_.pieces[id]);
     }
-    file_.added_tokens.reserve(parts_.added_tokens.size());  // spellings_ and index_ keep views of their texts
+    file_.added_tokens.reserve(
+        parts_.added_tokens.size());  // spellings_ and index_ keep views of their texts
     for (const auto& entry : parts_.added_tokens) {
       if (entry.token.content.empty())
         source_.refuse(ErrorKind::BadCheckpoint, entry.offset, "an added token is empty");

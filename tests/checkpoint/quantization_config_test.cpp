@@ -69,7 +69,8 @@ TEST_F(Published, Mixed35BNamesEveryModule) {
   const QuantizationConfig config = published("nvidia--Qwen3.6-35B-A3B-NVFP4");
   EXPECT_EQ(config.algorithm(), "MIXED_PRECISION");
   EXPECT_EQ(config.ignored_entries(), 2U);
-  EXPECT_EQ(config.kv_source(), "nvidia--Qwen3.6-35B-A3B-NVFP4_hf_quant_config.json");  // config.json has no kv_cache_scheme
+  EXPECT_EQ(config.kv_source(),
+            "nvidia--Qwen3.6-35B-A3B-NVFP4_hf_quant_config.json");  // config.json has no kv_cache_scheme
   for (int layer = 0; layer < 40; ++layer) {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
     expect(config, {{(prefix + "mlp.experts.255.up_proj").c_str(), Format::Nvfp4},

@@ -54,11 +54,14 @@ TEST(Settings, HelpAndVersionAreMessages) {
 }
 
 TEST(Settings, RefusalsNameTheWordAndTheWayOut) {
-  EXPECT_EQ(refusal({}), "no command; commands are inspect, tokenize, quantize, generate, chat, bench; 'redline --help' says more");
+  EXPECT_EQ(refusal({}),
+            "no command; commands are inspect, tokenize, quantize, generate, chat, bench; 'redline --help' "
+            "says more");
   EXPECT_EQ(refusal({"inspekt", "m"}),
             "'inspekt' is not a command; commands are inspect, tokenize, quantize, generate, chat, bench");
   EXPECT_EQ(refusal({"--log-level", "info", "--json"}),
-            "option --json is not known before a command; commands are inspect, tokenize, quantize, generate, chat, bench");
+            "option --json is not known before a command; commands are inspect, tokenize, quantize, "
+            "generate, chat, bench");
   EXPECT_EQ(refusal({"inspect"}), "model is required; 'redline inspect --help' lists what there is");
   EXPECT_EQ(
       refusal({"inspect", "m", "--gpus", "h200"}),

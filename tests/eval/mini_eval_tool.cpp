@@ -1,11 +1,14 @@
-// Answers held-out questions greedily and counts right answers by kind, and how often the draft head's first, second and third guess is what the model then says.
+// Answers held-out questions greedily and counts right answers by kind, and how often the draft head's first,
+// second and third guess is what the model then says.
 //
 //   mini_eval_tool MODEL QUESTIONS [--every N] [--answers FILE]
 //
-// QUESTIONS is a folder as models/redline-mini/eval: questions.jsonl and documents.jsonl (tools/mini/questions.py says what they hold). --every N asks each Nth
-// question of a kind. --answers writes {"question", "right", "answer"} for each. The last line is one JSON object with all that was counted.
+// QUESTIONS is a folder as models/redline-mini/eval: questions.jsonl and documents.jsonl
+// (tools/mini/questions.py says what they hold). --every N asks each Nth question of a kind. --answers writes
+// {"question", "right", "answer"} for each. The last line is one JSON object with all that was counted.
 //
-// The guesses come from the plainest loop there is: one token at a time, after each the draft head three times. It shares nothing with generate() and its ring.
+// The guesses come from the plainest loop there is: one token at a time, after each the draft head three
+// times. It shares nothing with generate() and its ring.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +65,9 @@ bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(
 bool says(const std::string& content, const std::string& check) {
   for (std::size_t at = content.find(check); at != std::string::npos; at = content.find(check, at + 1)) {
     const std::size_t end = at + check.size();
-    if ((at == 0 || !is_word_character(content[at - 1])) && (end == content.size() || !is_word_character(content[end]))) return true;
+    if ((at == 0 || !is_word_character(content[at - 1])) &&
+        (end == content.size() || !is_word_character(content[end])))
+      return true;
   }
   return false;
 }
@@ -71,7 +76,8 @@ bool is_right(const Json& question, const std::string& answer) {
   static const std::string kThought = "</think>", kEnd = "<|im_end|>";
   const std::size_t thought = answer.rfind(kThought);
   if (thought == std::string::npos || !answer.ends_with(kEnd)) return false;
-  const std::string content = answer.substr(thought + kThought.size(), answer.size() - kEnd.size() - thought - kThought.size());
+  const std::string content =
+      answer.substr(thought + kThought.size(), answer.size() - kEnd.size() - thought - kThought.size());
   const auto check = question["check"].get<std::string>();
   if (question["kind"] != "json") return says(content, check);
   const auto found = nlohmann::json::parse(content, nullptr, false);
@@ -80,18 +86,21 @@ bool is_right(const Json& question, const std::string& answer) {
 
 class Loop {
  public:
-  Loop(runtime::Session& session, std::int32_t end) : session_(session), end_(end), drafts_(session.info().mtp_layers > 0) {}
+  Loop(runtime::Session& session, std::int32_t end)
+      : session_(session), end_(end), drafts_(session.info().mtp_layers > 0) {}
 
   Ids answer(const Ids& prompt, Count& count) {
     session_.reset();
     const auto chunk = static_cast<std::size_t>(session_.options().chunk_rows);
     Ids answer;
-    std::vector<std::array<std::int32_t, kGuesses>> guesses;  // behind answer token i: what is guessed for i + 1, i + 2, i + 3
+    std::vector<std::array<std::int32_t, kGuesses>>
+        guesses;  // behind answer token i: what is guessed for i + 1, i + 2, i + 3
     for (std::size_t begin = 0; begin < prompt.size(); begin += chunk) {
       const std::size_t count_here = std::min(chunk, prompt.size() - begin);
       const std::int64_t position = session_.length();
       const std::int32_t next = best(session_.run({prompt.data() + begin, count_here}));
-      Ids following(prompt.begin() + static_cast<std::ptrdiff_t>(begin) + 1, prompt.begin() + static_cast<std::ptrdiff_t>(begin + count_here));
+      Ids following(prompt.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
+                    prompt.begin() + static_cast<std::ptrdiff_t>(begin + count_here));
       const bool last = begin + count_here == prompt.size();
       following.push_back(last ? next : prompt[begin + count_here]);
       const auto three = guess(following, position);
@@ -100,7 +109,8 @@ class Loop {
         guesses.push_back(three);
       }
     }
-    while (answer.back() != end_ && answer.size() < kMostTokens && session_.length() < session_.options().most_tokens) {
+    while (answer.back() != end_ && answer.size() < kMostTokens &&
+           session_.length() < session_.options().most_tokens) {
       const std::int64_t position = session_.length();
       const std::int32_t next = best(session_.run({&answer.back(), 1}));
       answer.push_back(next);
@@ -121,7 +131,8 @@ class Loop {
     return static_cast<std::int32_t>(std::max_element(row, row + logits.shape[1]) - row);
   }
 
-  // Rows [position, position + following) of the main model have just run; `following` are the tokens behind each.
+  // Rows [position, position + following) of the main model have just run; `following` are the tokens behind
+  // each.
   std::array<std::int32_t, kGuesses> guess(const Ids& following, std::int64_t position) {
     std::array<std::int32_t, kGuesses> three{};
     if (!drafts_) return three;
@@ -131,7 +142,8 @@ class Loop {
       three[static_cast<std::size_t>(j)] = best(out.logits);
       if (j + 1 == kGuesses || position >= session_.options().most_tokens) break;
       TensorView row = out.hidden;  // the last one
-      row.data = static_cast<std::byte*>(row.data) + (row.shape[0] - 1) * row.strides[0] * bits_of(row.dtype) / 8;
+      row.data =
+          static_cast<std::byte*>(row.data) + (row.shape[0] - 1) * row.strides[0] * bits_of(row.dtype) / 8;
       row.shape.sizes[0] = 1;
       out = session_.draft(row, {&three[static_cast<std::size_t>(j)], 1}, position++);
     }
@@ -143,7 +155,9 @@ class Loop {
   bool drafts_;
 };
 
-double percent(std::int64_t part, std::int64_t whole) { return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0; }
+double percent(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
 
 int run(const std::vector<std::string>& arguments) {
   std::string answers_file;
@@ -158,7 +172,8 @@ int run(const std::vector<std::string>& arguments) {
       folders.push_back(arguments[i]);
     }
   }
-  ensure(folders.size() == 2 && every >= 1, ErrorKind::BadInput, "usage: mini_eval_tool MODEL QUESTIONS [--every N] [--answers FILE]");
+  ensure(folders.size() == 2 && every >= 1, ErrorKind::BadInput,
+         "usage: mini_eval_tool MODEL QUESTIONS [--every N] [--answers FILE]");
   const std::vector<Json> documents = lines_of(folders[1] + "/documents.jsonl");
   const chat::Words words = chat::Words::load(folders[0]);
   const auto local = cli::load_local({.model = folders[0]});
@@ -180,7 +195,8 @@ int run(const std::vector<std::string>& arguments) {
     Count& count = counts[kind];
     insert_documents(question, documents);
     chat::ChatRequest request;
-    for (const Json& message : question["messages"]) request.messages.push_back(text::jinja::from_json(message));
+    for (const Json& message : question["messages"])
+      request.messages.push_back(text::jinja::from_json(message));
     if (question.contains("tools")) {
       for (const Json& tool : question["tools"]) request.tools.push_back(text::jinja::from_json(tool));
     }
@@ -189,14 +205,16 @@ int run(const std::vector<std::string>& arguments) {
     ++count.asked;
     const bool right = question.contains("check") && is_right(question, text);
     count.right += right ? 1 : 0;
-    if (answers.is_open()) answers << Json{{"question", index}, {"right", right}, {"answer", text}}.dump() << std::endl;
+    if (answers.is_open())
+      answers << Json{{"question", index}, {"right", right}, {"answer", text}}.dump() << std::endl;
   }
 
   Json result = Json::object();
   fmt::print("{:<14} {:>6} {:>9}   drafts 1 to 3 agree\n", "kind", "asked", "right");
   for (const std::string& kind : order) {
     const Count& count = counts[kind];
-    fmt::print("{:<14} {:>6} {:>9}  ", kind, count.asked, kind == "story" ? "-" : fmt::format("{:.1f} %", percent(count.right, count.asked)));
+    fmt::print("{:<14} {:>6} {:>9}  ", kind, count.asked,
+               kind == "story" ? "-" : fmt::format("{:.1f} %", percent(count.right, count.asked)));
     Json drafts = Json::array();
     for (std::size_t j = 0; j < kGuesses; ++j) {
       fmt::print(" {:.1f} %", percent(count.agreed[j], count.guessed[j]));

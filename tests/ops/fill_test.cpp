@@ -1,4 +1,5 @@
-// Synthetic weights: the same bytes for any number of threads, mean 0 and variance 1 / in with all scales, scales that are finite and positive.
+// Synthetic weights: the same bytes for any number of threads, mean 0 and variance 1 / in with all scales,
+// scales that are finite and positive.
 #include "ops/fill/fill.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,8 @@ struct Filled {
   PackedWeight weight;
 };
 
-Filled make(const quant::Scheme& scheme, int threads, std::uint64_t seed, std::int64_t rows, std::int64_t in) {
+Filled make(const quant::Scheme& scheme, int threads, std::uint64_t seed, std::int64_t rows,
+            std::int64_t in) {
   Filled made;
   made.weight = {.scheme = scheme, .out = rows, .in = in};
   quant::Scheme without = scheme;
@@ -37,7 +39,8 @@ Filled make(const quant::Scheme& scheme, int threads, std::uint64_t seed, std::i
 
 TEST(Fill, SameBytesForAnyNumberOfThreads) {
   for (const quant::NamedScheme& one : quant::every_scheme()) {
-    const Filled a = make(one.scheme, 1, 5, 131, 256), b = make(one.scheme, 3, 5, 131, 256), c = make(one.scheme, 1, 6, 131, 256);
+    const Filled a = make(one.scheme, 1, 5, 131, 256), b = make(one.scheme, 3, 5, 131, 256),
+                 c = make(one.scheme, 1, 6, 131, 256);
     EXPECT_EQ(a.elements, b.elements) << one.name;
     EXPECT_EQ(a.scales, b.scales) << one.name;
     EXPECT_NE(a.elements, c.elements) << one.name;
@@ -61,7 +64,8 @@ TEST(Fill, MeanAndVariance) {
     }
     const double deviation = 1 / std::sqrt(static_cast<double>(kIn));
     EXPECT_LT(std::abs(sum / kCount), 5 * deviation / std::sqrt(kCount)) << one.name;
-    // Blocks share a scale: 3 200 independent scales at the least (128 x 128: 16, whose spread of 14 % leaves 2 · 14 % / √16 of the variance).
+    // Blocks share a scale: 3 200 independent scales at the least (128 x 128: 16, whose spread of 14 % leaves
+    // 2 · 14 % / √16 of the variance).
     const double spread = one.scheme.block_rows == 128 ? 0.35 : 0.03;
     EXPECT_NEAR(squares / kCount * kIn, 1, spread) << one.name;
     EXPECT_GT(largest, 2 * deviation) << one.name;

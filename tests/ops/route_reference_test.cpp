@@ -38,7 +38,7 @@ TEST(Route, NanLogitsAreTheLeast) {
                   .experts = dense_view(experts.data(), DType::I32, {1, 4}),
                   .weights = dense_view(weights.data(), DType::F32, {1, 4})};
   for (const auto call :
-       {+[](Exec&e, const Args&a) { run(e, a); }, +[](Exec&, const Args&a) { reference(a); }}) {
+       {+[](Exec& e, const Args& a) { run(e, a); }, +[](Exec&, const Args& a) { reference(a); }}) {
     logits.fill(NAN);
     call(exec, args);
     EXPECT_EQ(experts, (std::array<std::int32_t, 4>{0, 1, 2, 3}));

@@ -13,7 +13,8 @@ namespace {
 class Rows {
  public:
   // `rows` copies of the same logits with their own positions.
-  Rows(std::vector<float> logits, std::int64_t rows, float temperature, std::int32_t top_k = 0, float top_p = 1, float min_p = 0)
+  Rows(std::vector<float> logits, std::int64_t rows, float temperature, std::int32_t top_k = 0,
+       float top_p = 1, float min_p = 0)
       : vocabulary_(static_cast<std::int64_t>(logits.size())), rows_(rows) {
     for (std::int64_t r = 0; r < rows; ++r) {
       logits_.insert(logits_.end(), logits.begin(), logits.end());
@@ -76,22 +77,32 @@ constexpr std::int64_t kDraws = 20000;
 void expect_shares(const std::vector<double>& found, const std::vector<double>& expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_NEAR(found[i], expected[i], 5 * std::sqrt(expected[i] * (1 - expected[i]) / kDraws) + 1e-12) << "id " << i;
+    EXPECT_NEAR(found[i], expected[i], 5 * std::sqrt(expected[i] * (1 - expected[i]) / kDraws) + 1e-12)
+        << "id " << i;
   }
 }
 
-const std::vector<float> kLogits{std::log(1.0f), std::log(4.0f), std::log(2.0f), std::log(3.0f)};  // 0.1, 0.4, 0.2, 0.3
+const std::vector<float> kLogits{std::log(1.0f), std::log(4.0f), std::log(2.0f),
+                                 std::log(3.0f)};  // 0.1, 0.4, 0.2, 0.3
 
-TEST(SampleReference, DrawsFromTheDistribution) { expect_shares(Rows(kLogits, kDraws, 1).shares(), {0.1, 0.4, 0.2, 0.3}); }
-TEST(SampleReference, Temperature) { expect_shares(Rows(kLogits, kDraws, 0.5f).shares(), {1 / 30.0, 16 / 30.0, 4 / 30.0, 9 / 30.0}); }
+TEST(SampleReference, DrawsFromTheDistribution) {
+  expect_shares(Rows(kLogits, kDraws, 1).shares(), {0.1, 0.4, 0.2, 0.3});
+}
+TEST(SampleReference, Temperature) {
+  expect_shares(Rows(kLogits, kDraws, 0.5f).shares(), {1 / 30.0, 16 / 30.0, 4 / 30.0, 9 / 30.0});
+}
 TEST(SampleReference, TopK) { expect_shares(Rows(kLogits, kDraws, 1, 2).shares(), {0, 4 / 7.0, 0, 3 / 7.0}); }
 TEST(SampleReference, TopP) {
   expect_shares(Rows(kLogits, kDraws, 1, 0, 0.75f).shares(), {0, 4 / 9.0, 2 / 9.0, 3 / 9.0});
   expect_shares(Rows(kLogits, kDraws, 1, 0, 0.65f).shares(), {0, 4 / 7.0, 0, 3 / 7.0});
   expect_shares(Rows(kLogits, kDraws, 1, 0, 0).shares(), {0, 1, 0, 0});
 }
-TEST(SampleReference, TopPIsOfWhatTopKLeaves) { expect_shares(Rows(kLogits, kDraws, 1, 2, 0.5f).shares(), {0, 1, 0, 0}); }
-TEST(SampleReference, MinP) { expect_shares(Rows(kLogits, kDraws, 1, 0, 1, 0.6f).shares(), {0, 4 / 7.0, 0, 3 / 7.0}); }
+TEST(SampleReference, TopPIsOfWhatTopKLeaves) {
+  expect_shares(Rows(kLogits, kDraws, 1, 2, 0.5f).shares(), {0, 1, 0, 0});
+}
+TEST(SampleReference, MinP) {
+  expect_shares(Rows(kLogits, kDraws, 1, 0, 1, 0.6f).shares(), {0, 4 / 7.0, 0, 3 / 7.0});
+}
 TEST(SampleReference, Greedy) {
   expect_shares(Rows(kLogits, 3, 0).shares(), {0, 1, 0, 0});
   expect_shares(Rows({2, 7, 7, 1}, 3, 0).shares(), {0, 1, 0, 0});
@@ -108,7 +119,8 @@ TEST(SampleReference, Penalties) {
   expect_shares(multiplied.shares(), {1, 0, 0, 0});
 }
 TEST(SampleReference, OddRows) {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinity = std::numeric_limits<float>::infinity();
   expect_shares(Rows({nan, 1, nan, 0}, 3, 0).shares(), {0, 1, 0, 0});
   expect_shares(Rows({nan, nan}, 3, 1).shares(), {1, 0});
   expect_shares(Rows({-infinity, -infinity}, 3, 1, 1, 0.5f).shares(), {1, 0});

@@ -1,6 +1,7 @@
-// The model against the reference implementation on the golden checkpoints, by the two bounds of docs/architecture.md, section 9: BF16 on the fast operators within
-// 1.5 times the reference's own BF16 error, and F32 on the references of the operators within 1e-4. Each checkpoint's logits were stored for prefixes of several lengths,
-// for decode steps behind the longest one, and for the draft head.
+// The model against the reference implementation on the golden checkpoints, by the two bounds of
+// docs/architecture.md, section 9: BF16 on the fast operators within 1.5 times the reference's own BF16
+// error, and F32 on the references of the operators within 1e-4. Each checkpoint's logits were stored for
+// prefixes of several lengths, for decode steps behind the longest one, and for the draft head.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,9 +14,12 @@ namespace {
 
 using namespace test;
 
-std::size_t largest(const std::vector<double>& row) { return static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()); }
+std::size_t largest(const std::vector<double>& row) {
+  return static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+}
 
-// Where the reference's two best logits lie further apart than the largest difference in that row could bridge, the choice must be the same.
+// Where the reference's two best logits lie further apart than the largest difference in that row could
+// bridge, the choice must be the same.
 void expect_same_choice(const Rows& found, const Rows& reference, double bound) {
   for (std::size_t r = 0; r < reference.size(); ++r) {
     std::vector<double> sorted = reference[r];
@@ -40,7 +44,8 @@ Outcome run(const std::string& name, const Golden& golden, bool exact) {
   const std::span<const std::int32_t> all(tokens);
 
   Outcome outcome;
-  Session session(golden_model.model(), golden_model.device, golden_model.choices, {.most_tokens = 256, .chunk_rows = 256, .page_tokens = 16});
+  Session session(golden_model.model(), golden_model.device, golden_model.choices,
+                  {.most_tokens = 256, .chunk_rows = 256, .page_tokens = 16});
   std::int64_t length = 0;
   for (const std::int32_t row : rows) {
     // Rows that follow each other are decode steps; the others are prefills of their own.
@@ -75,8 +80,8 @@ TEST_P(GoldenLogits, MatchTheReferenceImplementation) {
   const Outcome rounded = run(GetParam(), golden, false);
   EXPECT_LT(distance(rounded.logits, fp32), 1.5 * e);
   expect_same_choice(rounded.logits, fp32, 1.5 * e);
-  std::printf("%s: reference operators %.2e (bound 1e-4), BF16 %.4f (reference's own error %.4f)\n", GetParam().c_str(), distance(exact.logits, fp32),
-              distance(rounded.logits, fp32), e);
+  std::printf("%s: reference operators %.2e (bound 1e-4), BF16 %.4f (reference's own error %.4f)\n",
+              GetParam().c_str(), distance(exact.logits, fp32), distance(rounded.logits, fp32), e);
 
   ASSERT_EQ(golden.has("draft_fp32"), !exact.drafts.empty());
   if (golden.has("draft_fp32")) {
@@ -84,8 +89,8 @@ TEST_P(GoldenLogits, MatchTheReferenceImplementation) {
     const double draft_e = distance(rows_of(golden.view("draft_bf16")), draft);
     EXPECT_LT(distance(exact.drafts, draft), 1e-4);
     EXPECT_LT(distance(rounded.drafts, draft), 1.5 * draft_e);
-    std::printf("%s: drafts: reference operators %.2e, BF16 %.4f (reference's own error %.4f)\n", GetParam().c_str(), distance(exact.drafts, draft),
-                distance(rounded.drafts, draft), draft_e);
+    std::printf("%s: drafts: reference operators %.2e, BF16 %.4f (reference's own error %.4f)\n",
+                GetParam().c_str(), distance(exact.drafts, draft), distance(rounded.drafts, draft), draft_e);
   }
 }
 

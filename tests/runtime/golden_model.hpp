@@ -1,4 +1,5 @@
-// The golden checkpoints as tests of the runtime use them: the stored logits of the reference implementation, and the model on a CPU.
+// The golden checkpoints as tests of the runtime use them: the stored logits of the reference implementation,
+// and the model on a CPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@
 
 namespace redline::runtime::test {
 
-// logits.safetensors of a golden checkpoint: `tokens`, `rows`, `fp32`, `bf16`, and `draft_…` where there is a draft head.
+// logits.safetensors of a golden checkpoint: `tokens`, `rows`, `fp32`, `bf16`, and `draft_…` where there is a
+// draft head.
 class Golden {
  public:
   explicit Golden(const std::filesystem::path& file) : map_(file) {
@@ -33,7 +35,8 @@ class Golden {
   TensorView view(const std::string& name) const {
     const checkpoint::HeaderTensor* tensor = find(name);
     if (tensor == nullptr) throw std::runtime_error("no " + name);
-    return dense_view(const_cast<std::byte*>(map_.bytes().data() + header_.header_bytes + tensor->begin), tensor->dtype, tensor->shape);
+    return dense_view(const_cast<std::byte*>(map_.bytes().data() + header_.header_bytes + tensor->begin),
+                      tensor->dtype, tensor->shape);
   }
   std::vector<std::int32_t> integers(const std::string& name) const {
     const TensorView tensor = view(name);
@@ -78,7 +81,8 @@ inline double distance(const Rows& found, const Rows& reference) {
   return std::sqrt(difference / size);
 }
 
-// A golden checkpoint on two threads: in BF16 on the chosen candidates, or in F32 on the operators' references.
+// A golden checkpoint on two threads: in BF16 on the chosen candidates, or in F32 on the operators'
+// references.
 struct GoldenModel {
   CpuDevice device{2};
   ops::ChoiceTable choices;
@@ -86,7 +90,8 @@ struct GoldenModel {
 
   GoldenModel(const std::string& name, bool exact) {
     if (exact) choices.use_references();
-    loaded = model::load((redline::test::golden_dir() / "checkpoints" / name).string(), device, choices, {.activations = exact ? DType::F32 : DType::BF16});
+    loaded = model::load((redline::test::golden_dir() / "checkpoints" / name).string(), device, choices,
+                         {.activations = exact ? DType::F32 : DType::BF16});
   }
   const model::Model& model() const { return *loaded.model; }
   bool drafts() const { return model().info().mtp_layers > 0; }
@@ -95,7 +100,8 @@ struct GoldenModel {
 inline std::vector<std::string> golden_checkpoints() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(redline::test::golden_dir() / "checkpoints")) {
-    if (std::filesystem::exists(entry.path() / "logits.safetensors")) names.push_back(entry.path().filename().string());
+    if (std::filesystem::exists(entry.path() / "logits.safetensors"))
+      names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;

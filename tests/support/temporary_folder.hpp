@@ -14,7 +14,8 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(std::string_view name, std::string_view bytes) const;  // returns the file's path
+  std::filesystem::path write(std::string_view name,
+                              std::string_view bytes) const;  // returns the file's path
 
  private:
   std::filesystem::path path_;

@@ -1,8 +1,10 @@
-// Templates from Python's side: a JSON object per line in, one per line out, for the tests that compare with jinja2.
+// Templates from Python's side: a JSON object per line in, one per line out, for the tests that compare with
+// jinja2.
 //   {"template": TEXT, "variables": {…}}                                   renders the bare interpreter
 //   {"template": TEXT, "messages": […], "tools": […], "options": {…}}      renders as for a chat
 //   {"load": FOLDER}                                                       loads a checkpoint's template
-// answers {"ok": TEXT}, {"ok": …, "thinks": true} for a chat with "thinks" in its options, or {"error": MESSAGE, "kind": NAME}.
+// answers {"ok": TEXT}, {"ok": …, "thinks": true} for a chat with "thinks" in its options, or {"error":
+// MESSAGE, "kind": NAME}.
 #include <fmt/format.h>
 
 #include <ctime>
@@ -55,7 +57,8 @@ nlohmann::ordered_json answer(const Mapping& request) {
   ChatPrompt prompt;
   prompt.now = fixed_time();
   prompt.messages = request.find("messages")->as_list().items;
-  if (const Value* tools = request.find("tools"); tools != nullptr && tools->is_list()) prompt.tools = tools->as_list().items;
+  if (const Value* tools = request.find("tools"); tools != nullptr && tools->is_list())
+    prompt.tools = tools->as_list().items;
   nlohmann::ordered_json out;
   if (const Value* options = request.find("options")) {
     for (const auto& [key, value] : options->as_mapping().entries()) {

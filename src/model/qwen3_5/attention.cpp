@@ -1,4 +1,5 @@
-// The full-attention block: projections, head norms and rotation, paged attention with its output gate, projection back.
+// The full-attention block: projections, head norms and rotation, paged attention with its output gate,
+// projection back.
 #include <cmath>
 
 #include "model/qwen3_5/qwen3_5.hpp"
@@ -8,7 +9,8 @@
 
 namespace redline::model::qwen3_5 {
 
-void Qwen3_5::attention_block(ops::Exec& exec, const BatchView& batch, const TensorView& kv, const AttentionWeights& weights, const TensorView& x,
+void Qwen3_5::attention_block(ops::Exec& exec, const BatchView& batch, const TensorView& kv,
+                              const AttentionWeights& weights, const TensorView& x,
                               const TensorView& y) const {
   const TensorView query_gate = split_last(project(exec, x, weights.query_and_gate), config_.query_heads);
   const TensorView key = split_last(project(exec, x, weights.key), config_.kv_heads);

@@ -25,7 +25,7 @@ struct GroupCensus {
   std::int64_t token_bytes =
       0;               // what one token reads of them; scales of activations and caches are not read
   std::string format;  // "NVFP4", "FP8 per channel + NVFP4": the one with most bytes first
-  std::optional<bool> config_agrees{};// nullopt: there is no config, or it is not understood
+  std::optional<bool> config_agrees{};  // nullopt: there is no config, or it is not understood
 };
 
 enum class MtpState : std::uint8_t { Present, Absent, Incomplete };

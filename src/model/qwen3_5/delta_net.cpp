@@ -1,4 +1,5 @@
-// The gated delta-net block: projections, short convolution, delta rule, gated norm of each value head, projection back.
+// The gated delta-net block: projections, short convolution, delta rule, gated norm of each value head,
+// projection back.
 #include "model/qwen3_5/qwen3_5.hpp"
 #include "ops/delta/delta.hpp"
 #include "ops/matmul/matmul.hpp"
@@ -7,14 +8,17 @@
 
 namespace redline::model::qwen3_5 {
 
-void Qwen3_5::delta_block(ops::Exec& exec, const BatchView& batch, const TensorView& delta_state, const TensorView& conv_state,
-                          const DeltaWeights& weights, const TensorView& x, const TensorView& y) const {
+void Qwen3_5::delta_block(ops::Exec& exec, const BatchView& batch, const TensorView& delta_state,
+                          const TensorView& conv_state, const DeltaWeights& weights, const TensorView& x,
+                          const TensorView& y) const {
   const TensorView projected = project(exec, x, weights.query_key_value);
   const TensorView gate = project(exec, x, weights.gate);
   const TensorView a = project(exec, x, weights.a);
   const TensorView b = project(exec, x, weights.b);
   const TensorView qkv = take(exec, projected.shape);
-  ops::short_conv::run(exec, {.u = projected, .weight = weights.convolution, .state = conv_state, .ring = batch.ring, .y = qkv});
+  ops::short_conv::run(
+      exec,
+      {.u = projected, .weight = weights.convolution, .state = conv_state, .ring = batch.ring, .y = qkv});
   const TensorView o = take(exec, {x.shape[0], config_.value_heads, config_.value_head_dim});
   ops::delta::run(exec, {.key_heads = static_cast<int>(config_.key_heads),
                          .value_heads = static_cast<int>(config_.value_heads),

@@ -32,7 +32,8 @@ TensorView columns(const TensorView& view, std::int64_t first, std::int64_t coun
   return part;
 }
 
-TensorView Qwen3_5::normed(ops::Exec& exec, const TensorView& residual, const TensorView* added, const TensorView& weight) const {
+TensorView Qwen3_5::normed(ops::Exec& exec, const TensorView& residual, const TensorView* added,
+                           const TensorView& weight) const {
   TensorView y = take(exec, residual.shape);
   ops::norm::Args args{.x = split_last(added != nullptr ? *added : residual, 1),
                        .weight = weight,
@@ -49,7 +50,8 @@ TensorView Qwen3_5::project(ops::Exec& exec, const TensorView& x, const ops::Pac
   return y;
 }
 
-void Qwen3_5::feed_forward(ops::Exec& exec, const Layer& layer, const TensorView& x, const TensorView& y) const {
+void Qwen3_5::feed_forward(ops::Exec& exec, const Layer& layer, const TensorView& x,
+                           const TensorView& y) const {
   if (layer.moe) {
     moe_block(exec, *layer.moe, x, y);
   } else {
@@ -57,17 +59,20 @@ void Qwen3_5::feed_forward(ops::Exec& exec, const Layer& layer, const TensorView
   }
 }
 
-void Qwen3_5::forward(ops::Exec& exec, const BatchView& batch, const CacheView& cache, ForwardOut& out) const {
+void Qwen3_5::forward(ops::Exec& exec, const BatchView& batch, const CacheView& cache,
+                      ForwardOut& out) const {
   const TensorView residual = take(exec, {batch.row_count, info_.hidden});
   ops::embed::run(exec, {.tokens = batch.tokens, .table = weights_.embedding, .y = residual});
 
-  const TensorView added = take(exec, {batch.row_count, info_.hidden});  // a block's output, which the next norm adds to the residual
+  const TensorView added = take(
+      exec, {batch.row_count, info_.hidden});  // a block's output, which the next norm adds to the residual
   const TensorView* pending = nullptr;
   std::size_t attention_index = 0, delta_index = 0;
   for (const Layer& layer : weights_.layers) {
     const Arena::Scope scope(exec.scratch);
     if (layer.attention) {
-      attention_block(exec, batch, cache.kv[attention_index++], *layer.attention, normed(exec, residual, pending, layer.input_norm), added);
+      attention_block(exec, batch, cache.kv[attention_index++], *layer.attention,
+                      normed(exec, residual, pending, layer.input_norm), added);
     } else {
       delta_block(exec, batch, cache.delta_state[delta_index], cache.conv_state[delta_index], *layer.delta,
                   normed(exec, residual, pending, layer.input_norm), added);

@@ -1,4 +1,5 @@
-// The weights of one model as its forward pass reads them, block by block. All matrices are [out, in] as stored in the checkpoint.
+// The weights of one model as its forward pass reads them, block by block. All matrices are [out, in] as
+// stored in the checkpoint.
 #pragma once
 
 #include <optional>
@@ -33,11 +34,11 @@ struct MlpWeights {
 };
 
 struct MoeWeights {
-  ops::PackedWeight router;        // [experts, hidden]
-  ops::PackedWeight gate_up;       // per expert [2 * width, hidden]
-  ops::PackedWeight down;          // per expert [hidden, width]
+  ops::PackedWeight router;   // [experts, hidden]
+  ops::PackedWeight gate_up;  // per expert [2 * width, hidden]
+  ops::PackedWeight down;     // per expert [hidden, width]
   MlpWeights shared;
-  ops::PackedWeight shared_gate;   // [1, hidden]
+  ops::PackedWeight shared_gate;  // [1, hidden]
   std::int64_t chosen = 0;
 };
 
@@ -45,7 +46,7 @@ struct Layer {
   TensorView input_norm, post_attention_norm;  // [hidden], zero-centred
   std::optional<AttentionWeights> attention;   // one of the two
   std::optional<DeltaWeights> delta;
-  std::optional<MlpWeights> mlp;               // one of the two
+  std::optional<MlpWeights> mlp;  // one of the two
   std::optional<MoeWeights> moe;
 };
 
@@ -56,7 +57,7 @@ struct MtpWeights {
 };
 
 struct Weights {
-  TensorView embedding;    // [vocabulary, hidden]
+  TensorView embedding;  // [vocabulary, hidden]
   std::vector<Layer> layers;
   TensorView norm;         // [hidden], zero-centred
   ops::PackedWeight head;  // [vocabulary, hidden]; the embedding where tied

@@ -1,4 +1,5 @@
-// From a checkpoint to the weights of a model: everything is taken, checked and laid where the operators read it.
+// From a checkpoint to the weights of a model: everything is taken, checked and laid where the operators read
+// it.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,9 @@
 
 namespace redline::model::qwen3_5 {
 
-// Throws BadCheckpoint with the names of tensors that are missing, unknown or broken. An MTP head that is absent is no error (nothing can be drafted); one that is
-// incomplete is named in the log and left out.
-std::unique_ptr<Model> load(const Config& config, const checkpoint::Checkpoint& files, ops::Exec& exec, const LoadOptions& options);
+// Throws BadCheckpoint with the names of tensors that are missing, unknown or broken. An MTP head that is
+// absent is no error (nothing can be drafted); one that is incomplete is named in the log and left out.
+std::unique_ptr<Model> load(const Config& config, const checkpoint::Checkpoint& files, ops::Exec& exec,
+                            const LoadOptions& options);
 
 }  // namespace redline::model::qwen3_5

@@ -1,5 +1,5 @@
-// What a mixture-of-experts block adds to the residual: the weighted sum of the chosen experts, and the gated shared expert.
-// y = Σ_c weights[c] · routed[c] + sigmoid(shared_gate) · shared.
+// What a mixture-of-experts block adds to the residual: the weighted sum of the chosen experts, and the gated
+// shared expert. y = Σ_c weights[c] · routed[c] + sigmoid(shared_gate) · shared.
 #pragma once
 
 #include <array>

@@ -12,8 +12,8 @@
 namespace redline::ops::copy {
 
 struct Args {
-  TensorView from, to;                // [count, bytes] U8
-  TensorView from_index, to_index;    // [n] I32; targets are distinct, and none is also a source
+  TensorView from, to;              // [count, bytes] U8
+  TensorView from_index, to_index;  // [n] I32; targets are distinct, and none is also a source
 };
 
 void run(Exec& exec, const Args& args);

@@ -18,7 +18,8 @@ std::int64_t bytes(const Args& args) {
   const auto* experts = static_cast<const std::int32_t*>(args.experts.data);
   distinct.insert(experts, experts + args.experts.shape.elements());
   return static_cast<std::int64_t>(distinct.size()) * bytes_per_matrix(*args.weight) +
-         (args.x.shape.elements() * bits_of(args.x.dtype) + args.y.shape.elements() * bits_of(args.y.dtype)) / 8;
+         (args.x.shape.elements() * bits_of(args.x.dtype) + args.y.shape.elements() * bits_of(args.y.dtype)) /
+             8;
 }
 
 void run(Exec& exec, const Args& args) {
@@ -26,8 +27,10 @@ void run(Exec& exec, const Args& args) {
 }
 
 ProblemKey key(const Args& args) {
-  return {fmt::format("rows={} choices={} experts={} in={} out={} weight={}", row_bucket(args.experts.shape[0]), args.experts.shape[1],
-                      args.weight->matrices, args.weight->in, args.weight->out, quant::name_of(quant::format_of(args.weight->scheme)))};
+  return {fmt::format("rows={} choices={} experts={} in={} out={} weight={}",
+                      row_bucket(args.experts.shape[0]), args.experts.shape[1], args.weight->matrices,
+                      args.weight->in, args.weight->out,
+                      quant::name_of(quant::format_of(args.weight->scheme)))};
 }
 
 // As matmul's: in · 2^-24 · ‖x‖ · ‖w‖ for an fp32 sum, and one rounding of y.
@@ -45,7 +48,8 @@ Tolerance tolerance(const Args& args) {
       w_norm = std::max(w_norm, std::sqrt(sum));
     }
   }
-  return {.absolute = (static_cast<double>(args.weight->in) + 4) * 0x1p-24 * x_norm * w_norm, .relative = rounding_of(args.y.dtype)};
+  return {.absolute = (static_cast<double>(args.weight->in) + 4) * 0x1p-24 * x_norm * w_norm,
+          .relative = rounding_of(args.y.dtype)};
 }
 
 }  // namespace redline::ops::grouped_matmul

@@ -13,8 +13,8 @@
 namespace redline::ops::grouped_matmul {
 
 struct Args {
-  TensorView x;                          // [rows, in], shared by the choices of a row, or [rows * choices, in]
-  TensorView experts;                    // [rows, choices] I32
+  TensorView x;        // [rows, in], shared by the choices of a row, or [rows * choices, in]
+  TensorView experts;  // [rows, choices] I32
   const PackedWeight* weight = nullptr;  // matrices = experts, each [out, in]
   TensorView y;                          // [rows * choices, out]
 };

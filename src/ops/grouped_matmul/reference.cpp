@@ -13,7 +13,8 @@ void reference(const Args& args) {
       const std::int64_t x_row = shared ? r : r * choices + c;
       for (std::int64_t n = 0; n < args.weight->out; ++n) {
         double sum = 0;
-        for (std::int64_t k = 0; k < args.weight->in; ++k) sum += load(args.x, {x_row, k}) * element(*args.weight, expert, n, k);
+        for (std::int64_t k = 0; k < args.weight->in; ++k)
+          sum += load(args.x, {x_row, k}) * element(*args.weight, expert, n, k);
         store(args.y, {r * choices + c, n}, sum);
       }
     }

@@ -12,7 +12,9 @@
 namespace redline::ops::matmul {
 
 std::int64_t bytes(const Args& args) {
-  return bytes_of(*args.weight) + (args.x.shape.elements() * bits_of(args.x.dtype) + args.y.shape.elements() * bits_of(args.y.dtype)) / 8;
+  return bytes_of(*args.weight) +
+         (args.x.shape.elements() * bits_of(args.x.dtype) + args.y.shape.elements() * bits_of(args.y.dtype)) /
+             8;
 }
 
 void run(Exec& exec, const Args& args) {
@@ -20,12 +22,12 @@ void run(Exec& exec, const Args& args) {
 }
 
 ProblemKey key(const Args& args) {
-  return {fmt::format("rows={} in={} out={} weight={}", row_bucket(args.x.shape[0]), args.weight->in, args.weight->out,
-                      quant::name_of(quant::format_of(args.weight->scheme)))};
+  return {fmt::format("rows={} in={} out={} weight={}", row_bucket(args.x.shape[0]), args.weight->in,
+                      args.weight->out, quant::name_of(quant::format_of(args.weight->scheme)))};
 }
 
-// A sum of `in` products in fp32, in whatever order, is off by at most in · 2^-24 · Σ|x·w| <= in · 2^-24 · ‖x‖ · ‖w‖. Scales add a few roundings, each of
-// relative size 2^-24; y is rounded once.
+// A sum of `in` products in fp32, in whatever order, is off by at most in · 2^-24 · Σ|x·w| <= in · 2^-24 ·
+// ‖x‖ · ‖w‖. Scales add a few roundings, each of relative size 2^-24; y is rounded once.
 Tolerance tolerance(const Args& args) {
   double x_norm = 0, w_norm = 0;
   for (std::int64_t r = 0; r < args.x.shape[0]; ++r) {
@@ -38,7 +40,8 @@ Tolerance tolerance(const Args& args) {
     for (std::int64_t k = 0; k < args.weight->in; ++k) sum += std::pow(element(*args.weight, 0, n, k), 2);
     w_norm = std::max(w_norm, std::sqrt(sum));
   }
-  return {.absolute = (static_cast<double>(args.weight->in) + 4) * 0x1p-24 * x_norm * w_norm, .relative = rounding_of(args.y.dtype)};
+  return {.absolute = (static_cast<double>(args.weight->in) + 4) * 0x1p-24 * x_norm * w_norm,
+          .relative = rounding_of(args.y.dtype)};
 }
 
 }  // namespace redline::ops::matmul

@@ -1,4 +1,5 @@
-// y = x · Wᵀ for every weight scheme. Activations are BF16 for all of them; sums are at least fp32; y is rounded once.
+// y = x · Wᵀ for every weight scheme. Activations are BF16 for all of them; sums are at least fp32; y is
+// rounded once.
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@
 namespace redline::ops::matmul {
 
 struct Args {
-  TensorView x;                          // [rows, in] BF16 (references also F32); rows may be strided, columns not
+  TensorView x;  // [rows, in] BF16 (references also F32); rows may be strided, columns not
   const PackedWeight* weight = nullptr;  // [out, in], one matrix
   TensorView y;                          // [rows, out] BF16 or F32; rows may be strided
 };

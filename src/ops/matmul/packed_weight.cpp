@@ -9,7 +9,8 @@ namespace redline::ops {
 namespace {
 
 double scale_at(const PackedWeight& weight, const WeightPart& part, std::int64_t index) {
-  const TensorView scales = dense_view(const_cast<void*>(part.scales), weight.scheme.scale.value_or(DType::F32), {index + 1});
+  const TensorView scales =
+      dense_view(const_cast<void*>(part.scales), weight.scheme.scale.value_or(DType::F32), {index + 1});
   return load(scales, {index});
 }
 
@@ -18,7 +19,8 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t step) { return (value +
 }  // namespace
 
 double element(const PackedWeight& weight, std::int64_t matrix, std::int64_t row, std::int64_t column) {
-  ensure(weight.layout == Layout::Plain && weight.place == Place::Host, "single elements are read from plain host weights only");
+  ensure(weight.layout == Layout::Plain && weight.place == Place::Host,
+         "single elements are read from plain host weights only");
   const std::int64_t rows_per_part = weight.out / weight.parts_per_matrix;
   const WeightPart& part = weight.part(matrix, row / rows_per_part);
   const std::int64_t r = row % rows_per_part;
@@ -29,7 +31,8 @@ double element(const PackedWeight& weight, std::int64_t matrix, std::int64_t row
     const std::uint8_t byte = codes[(r * weight.in + column) / 2];
     value = from_e2m1(static_cast<std::uint8_t>(column % 2 == 0 ? byte & 15 : byte >> 4));
   } else {
-    value = load(dense_view(const_cast<void*>(part.elements), scheme.element, {part.rows, weight.in}), {r, column});
+    value = load(dense_view(const_cast<void*>(part.elements), scheme.element, {part.rows, weight.in}),
+                 {r, column});
   }
   if (scheme.block_columns > 0) {
     const std::int64_t per_row = rounded_up(weight.in, scheme.block_columns);
@@ -41,7 +44,8 @@ double element(const PackedWeight& weight, std::int64_t matrix, std::int64_t row
 }
 
 std::int64_t bytes_per_matrix(const PackedWeight& weight) {
-  return weight.parts_per_matrix * quant::bytes_of(weight.scheme, weight.out / weight.parts_per_matrix, weight.in);
+  return weight.parts_per_matrix *
+         quant::bytes_of(weight.scheme, weight.out / weight.parts_per_matrix, weight.in);
 }
 
 std::int64_t bytes_of(const PackedWeight& weight) { return weight.matrices * bytes_per_matrix(weight); }

@@ -1,5 +1,6 @@
-// A weight as the matrix products read it: [out, in] elements in some layout, with its scales. Plain layout lies where the checkpoint
-// has it (on a CPU: straight from the memory map, no copy); other layouts are packed at load for one family of candidates.
+// A weight as the matrix products read it: [out, in] elements in some layout, with its scales. Plain layout
+// lies where the checkpoint has it (on a CPU: straight from the memory map, no copy); other layouts are
+// packed at load for one family of candidates.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,17 @@
 namespace redline::ops {
 
 enum class Layout : std::uint8_t {
-  Plain,  // rows one after another as on disk; NVFP4: two codes to a byte, low nibble = even column; scales in plain rows
+  Plain,  // rows one after another as on disk; NVFP4: two codes to a byte, low nibble = even column; scales
+          // in plain rows
 };
 
 // Some rows of a matrix that share one scalar: gate_proj and up_proj of one fused gate_up have one part each.
 struct WeightPart {
   const void* elements = nullptr;  // [rows, in] of scheme.element
-  const void* scales = nullptr;    // NVFP4: e4m3 [rows, in / 16]. FP8 128x128: [⌈rows/128⌉, ⌈in/128⌉]. Per channel: [rows]. else null
-  float multiplier = 1;            // of the whole part: weight_scale_2, 1 / weight_global_scale, a per-tensor weight_scale
+  const void* scales = nullptr;  // NVFP4: e4m3 [rows, in / 16]. FP8 128x128: [⌈rows/128⌉, ⌈in/128⌉]. Per
+                                 // channel: [rows]. else null
+  float multiplier =
+      1;  // of the whole part: weight_scale_2, 1 / weight_global_scale, a per-tensor weight_scale
   std::int64_t rows = 0;
 };
 

@@ -1,4 +1,5 @@
-// Each filter alone and together, penalties, padding that would win, vocabularies with odd tails and of the real size.
+// Each filter alone and together, penalties, padding that would win, vocabularies with odd tails and of the
+// real size.
 #include <fmt/format.h>
 
 #include <vector>
@@ -45,12 +46,14 @@ Args make(CaseBuilder& build, const Problem& problem) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const Row& row = problem.rows[static_cast<std::size_t>(r)];
     // Padding would win if it could.
-    for (std::int64_t id = problem.vocabulary; id < problem.padded; ++id) static_cast<float*>(args.logits.data)[r * problem.padded + id] = 1e9f;
+    for (std::int64_t id = problem.vocabulary; id < problem.padded; ++id)
+      static_cast<float*>(args.logits.data)[r * problem.padded + id] = 1e9f;
     static_cast<float*>(args.temperature.data)[r] = row.temperature;
     static_cast<std::int32_t*>(args.top_k.data)[r] = row.top_k;
     static_cast<float*>(args.top_p.data)[r] = row.top_p;
     static_cast<float*>(args.min_p.data)[r] = row.min_p;
-    static_cast<std::uint64_t*>(args.seed.data)[r] = 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(r + 1);
+    static_cast<std::uint64_t*>(args.seed.data)[r] =
+        0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(r + 1);
     static_cast<std::int32_t*>(args.position.data)[r] = static_cast<std::int32_t>(100 + 7 * r);
   }
   args.ids = build.output(DType::I32, {rows});
@@ -60,20 +63,48 @@ Args make(CaseBuilder& build, const Problem& problem) {
 }  // namespace
 
 std::vector<Case<Args>> cases() {
-  const std::vector<Row> all_kinds{{0},         {1},          {0.3f},           {2},           {1, 1},          {1, 5},      {1, 0, 0.9f}, {1, 0, 0.05f},
-                                   {1, 0, 0},   {1, 0, 1, 0.1f}, {0.7f, 20, 0.8f}, {1, 40, 1, 0.05f}, {1, 50, 0.95f, 0.02f}, {1, 100000}, {0, 3, 0.5f},  {1, 0, 1, 1}};
+  const std::vector<Row> all_kinds{{0},
+                                   {1},
+                                   {0.3f},
+                                   {2},
+                                   {1, 1},
+                                   {1, 5},
+                                   {1, 0, 0.9f},
+                                   {1, 0, 0.05f},
+                                   {1, 0, 0},
+                                   {1, 0, 1, 0.1f},
+                                   {0.7f, 20, 0.8f},
+                                   {1, 40, 1, 0.05f},
+                                   {1, 50, 0.95f, 0.02f},
+                                   {1, 100000},
+                                   {0, 3, 0.5f},
+                                   {1, 0, 1, 1}};
   const std::vector<Problem> problems{
       {.name = "every filter", .vocabulary = 997, .padded = 1024, .rows = all_kinds},
-      {.name = "every filter, penalties", .vocabulary = 997, .padded = 1000, .rows = all_kinds, .penalties = true},
+      {.name = "every filter, penalties",
+       .vocabulary = 997,
+       .padded = 1000,
+       .rows = all_kinds,
+       .penalties = true},
       {.name = "flat", .vocabulary = 4099, .padded = 4099, .rows = all_kinds, .deviation = 0.05},
       {.name = "sharp", .vocabulary = 4099, .padded = 4099, .rows = all_kinds, .deviation = 40},
       {.name = "one id", .vocabulary = 1, .padded = 2, .rows = {{0}, {1}, {1, 0, 0.5f}}},
-      {.name = "real vocabulary", .vocabulary = 248077, .padded = 248320, .rows = {{0}, {1}, {0.6f, 20, 0.95f}, {1, 0, 0.9f}}, .quick = true},
-      {.name = "real vocabulary, penalties", .vocabulary = 248077, .padded = 248320, .rows = all_kinds, .penalties = true, .quick = false},
+      {.name = "real vocabulary",
+       .vocabulary = 248077,
+       .padded = 248320,
+       .rows = {{0}, {1}, {0.6f, 20, 0.95f}, {1, 0, 0.9f}},
+       .quick = true},
+      {.name = "real vocabulary, penalties",
+       .vocabulary = 248077,
+       .padded = 248320,
+       .rows = all_kinds,
+       .penalties = true,
+       .quick = false},
   };
   std::vector<Case<Args>> list;
   for (const Problem& problem : problems) {
-    list.push_back({problem.name, problem.quick, [problem](CaseBuilder& build) { return make(build, problem); }});
+    list.push_back(
+        {problem.name, problem.quick, [problem](CaseBuilder& build) { return make(build, problem); }});
   }
   return list;
 }

@@ -30,7 +30,8 @@ std::int64_t choose(const Args& args, std::int64_t row) {
   };
   std::vector<Token> tokens;
   for (std::int64_t id = 0; id < args.vocabulary; ++id) tokens.push_back({id, penalised(args, row, id), 0});
-  std::stable_sort(tokens.begin(), tokens.end(), [](const Token& a, const Token& b) { return a.logit > b.logit; });
+  std::stable_sort(tokens.begin(), tokens.end(),
+                   [](const Token& a, const Token& b) { return a.logit > b.logit; });
   const double best = tokens.front().logit;
   const double temperature = load(args.temperature, {row});
   if (!std::isfinite(best)) return 0;
@@ -39,7 +40,10 @@ std::int64_t choose(const Args& args, std::int64_t row) {
 
   const auto top_k = static_cast<std::size_t>(load_int(args.top_k, row));
   if (top_k > 0 && top_k < tokens.size()) tokens.resize(top_k);
-  const auto total = [&] { return std::accumulate(tokens.begin(), tokens.end(), 0.0, [](double sum, const Token& token) { return sum + token.probability; }); };
+  const auto total = [&] {
+    return std::accumulate(tokens.begin(), tokens.end(), 0.0,
+                           [](double sum, const Token& token) { return sum + token.probability; });
+  };
   if (const double top_p = load(args.top_p, {row}); top_p < 1) {
     const double wanted = top_p * total();
     double sum = 0;
@@ -52,7 +56,8 @@ std::int64_t choose(const Args& args, std::int64_t row) {
 
   std::sort(tokens.begin(), tokens.end(), [](const Token& a, const Token& b) { return a.id < b.id; });
   const auto seed = static_cast<const std::uint64_t*>(args.seed.data)[row];
-  const double wanted = uniform_float(seed, static_cast<std::uint64_t>(load_int(args.position, row)), 0) * total();
+  const double wanted =
+      uniform_float(seed, static_cast<std::uint64_t>(load_int(args.position, row)), 0) * total();
   double sum = 0;
   for (const Token& token : tokens) {
     sum += token.probability;
@@ -64,7 +69,8 @@ std::int64_t choose(const Args& args, std::int64_t row) {
 }  // namespace
 
 void reference(const Args& args) {
-  for (std::int64_t row = 0; row < args.logits.shape[0]; ++row) static_cast<std::int32_t*>(args.ids.data)[row] = static_cast<std::int32_t>(choose(args, row));
+  for (std::int64_t row = 0; row < args.logits.shape[0]; ++row)
+    static_cast<std::int32_t*>(args.ids.data)[row] = static_cast<std::int32_t>(choose(args, row));
 }
 
 }  // namespace redline::ops::sample

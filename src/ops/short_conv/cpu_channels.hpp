@@ -1,6 +1,6 @@
-// The convolution over one share of the channels, compiled once for each CPU level. A thread takes some of the channels, for all
-// sequences and rows. Kept inputs and ring lie one after another in a slot, so a row's window is four rows of [slot rows | new rows],
-// wherever it begins.
+// The convolution over one share of the channels, compiled once for each CPU level. A thread takes some of
+// the channels, for all sequences and rows. Kept inputs and ring lie one after another in a slot, so a row's
+// window is four rows of [slot rows | new rows], wherever it begins.
 #pragma once
 
 #include "core/error.hpp"

@@ -1,4 +1,5 @@
-// A small machine over held text: only an end of it that could still be the start of a tag, or white space that may be trimmed, stays held.
+// A small machine over held text: only an end of it that could still be the start of a tag, or white space
+// that may be trimmed, stays held.
 #include "text/parse/reasoning.hpp"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ std::size_t spaces_at_end(std::string_view text) {
 
 }  // namespace
 
-ReasoningSplitter::ReasoningSplitter(bool starts_inside) : state_(starts_inside ? State::Reasoning : State::Start) {}
+ReasoningSplitter::ReasoningSplitter(bool starts_inside)
+    : state_(starts_inside ? State::Reasoning : State::Start) {}
 
 ReasoningSplitter::Parts ReasoningSplitter::push(std::string_view text) {
   held_ += text;
@@ -53,7 +55,8 @@ ReasoningSplitter::Parts ReasoningSplitter::advance(bool end) {
     std::size_t upto = close;
     if (close == std::string::npos) upto = held_.size() - (end ? 0 : possible_start(held_, kClose));
     std::string_view thought = std::string_view(held_).substr(0, upto);
-    // White space before the tag belongs to neither part; without a tag behind it, it may still turn out to be inside.
+    // White space before the tag belongs to neither part; without a tag behind it, it may still turn out to
+    // be inside.
     thought.remove_suffix(spaces_at_end(thought));
     out.reasoning = thought;
     said_anything_ = said_anything_ || !thought.empty();

@@ -1,5 +1,6 @@
-// Splits an answer into what the model thinks and what it says, as it streams: everything before </think> is reasoning. An answer that ends before it is all
-// reasoning. The result does not depend on how the text is cut into pieces.
+// Splits an answer into what the model thinks and what it says, as it streams: everything before </think> is
+// reasoning. An answer that ends before it is all reasoning. The result does not depend on how the text is
+// cut into pieces.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ class ReasoningSplitter {  // one per answer
     std::string reasoning, content;
   };
 
-  // `starts_inside`: the prompt ended with an open <think>. Otherwise an answer that begins with <think> (white space before it aside) opens one itself, and any
-  // other is content from its first character.
+  // `starts_inside`: the prompt ended with an open <think>. Otherwise an answer that begins with <think>
+  // (white space before it aside) opens one itself, and any other is content from its first character.
   explicit ReasoningSplitter(bool starts_inside);
 
   Parts push(std::string_view text);

@@ -1,4 +1,5 @@
-// One row of a plain weight as floats, without the part's multiplier: what portable CPU candidates compute with.
+// One row of a plain weight as floats, without the part's multiplier: what portable CPU candidates compute
+// with.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 
 namespace redline::ops {
 
-void widen_row(const PackedWeight& weight, const WeightPart& part, std::int64_t row, float* out);  // out: [in]
+void widen_row(const PackedWeight& weight, const WeightPart& part, std::int64_t row,
+               float* out);  // out: [in]
 
 }  // namespace redline::ops

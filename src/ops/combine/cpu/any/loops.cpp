@@ -1,6 +1,6 @@
 // Sixteen columns at a time through all choices of a row.
 #include "ops/combine/combine.hpp"
-#include "ops/cpu_rows.hpp"
+#include "ops/cpu_share.hpp"
 #include "ops/lanes.hpp"
 
 namespace redline::ops::combine::cpu_any {
@@ -48,10 +48,10 @@ void combine_one(const Args& args, std::int64_t r) {
 }
 
 void run(Exec& exec, const Args& args, int) {
-  for_rows(exec, args.y.shape[0], args.y.shape[1] * (args.weights.shape[1] + 1),
-           [&](std::int64_t begin, std::int64_t end) {
-             for (std::int64_t r = begin; r < end; ++r) combine_one(args, r);
-           });
+  share_out(exec, args.y.shape[0], args.y.shape[0] * args.y.shape[1] * (args.weights.shape[1] + 1),
+            [&](std::int64_t begin, std::int64_t end) {
+              for (std::int64_t r = begin; r < end; ++r) combine_one(args, r);
+            });
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "ops/cpu_rows.hpp"
+#include "ops/cpu_share.hpp"
 #include "ops/embed/embed.hpp"
 #include "ops/lanes.hpp"
 
@@ -19,7 +19,7 @@ Verdict supports(const DeviceInfo& device, const Args& args) {
 
 void run(Exec& exec, const Args& args, int) {
   const std::int64_t hidden = args.y.shape[1];
-  for_rows(exec, args.y.shape[0], hidden, [&](std::int64_t begin, std::int64_t end) {
+  share_out(exec, args.y.shape[0], args.y.shape[0] * hidden, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       const std::int64_t token =
           static_cast<const std::int32_t*>(args.tokens.data)[r * args.tokens.strides[0]];

@@ -1,5 +1,5 @@
 // Eight elements at a time.
-#include "ops/cpu_rows.hpp"
+#include "ops/cpu_share.hpp"
 #include "ops/gate/gate.hpp"
 #include "ops/lanes_avx2.hpp"
 
@@ -33,9 +33,10 @@ void gate_rows(const Args& args, std::int64_t begin, std::int64_t end) {
 }
 
 void run(Exec& exec, const Args& args, int) {
-  for_rows(exec, args.y.shape[0], args.y.shape[1], [&](std::int64_t begin, std::int64_t end) {
-    args.kind == Kind::SiluMul ? gate_rows<true>(args, begin, end) : gate_rows<false>(args, begin, end);
-  });
+  share_out(
+      exec, args.y.shape[0], args.y.shape[0] * args.y.shape[1], [&](std::int64_t begin, std::int64_t end) {
+        args.kind == Kind::SiluMul ? gate_rows<true>(args, begin, end) : gate_rows<false>(args, begin, end);
+      });
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Portable: each output row n of each expert that any row chose is widened once and used for all rows that chose it. Work is shared out by
-// (expert, output row), so that a single token keeps all threads busy too.
+// Portable: each output row n of each expert that any row chose is widened once and used for all rows that
+// chose it. Work is shared out by (expert, output row), so that a single token keeps all threads busy too.
 #include <vector>
 
 #include "core/numbers.hpp"
@@ -42,10 +42,13 @@ void run(Exec& exec, const Args& args, int) {
       const WeightPart& part = weight.part(expert, n / rows_per_part);
       widen_row(weight, part, n % rows_per_part, row.data());
       for (const std::int64_t pair : pairs_of[static_cast<std::size_t>(expert)]) {
-        const auto* x = static_cast<const std::uint16_t*>(args.x.data) + (shared ? pair / choices : pair) * args.x.strides[0];
+        const auto* x = static_cast<const std::uint16_t*>(args.x.data) +
+                        (shared ? pair / choices : pair) * args.x.strides[0];
         float sum = 0;
-        for (std::int64_t k = 0; k < weight.in; ++k) sum += from_bf16(x[k]) * row[static_cast<std::size_t>(k)];
-        static_cast<std::uint16_t*>(args.y.data)[pair * args.y.strides[0] + n] = to_bf16(sum * part.multiplier);
+        for (std::int64_t k = 0; k < weight.in; ++k)
+          sum += from_bf16(x[k]) * row[static_cast<std::size_t>(k)];
+        static_cast<std::uint16_t*>(args.y.data)[pair * args.y.strides[0] + n] =
+            to_bf16(sum * part.multiplier);
       }
     }
   });

@@ -15,23 +15,28 @@ Verdict supports(const DeviceInfo& device, const Args& args) {
   return {};
 }
 
-std::size_t scratch_bytes(const Args& args, int) { return dots_scratch_bytes(args, padded_width(args.weight->in)); }
+std::size_t scratch_bytes(const Args& args, int) {
+  return dots_scratch_bytes(args, padded_width(args.weight->in));
+}
 
 void run(Exec& exec, const Args& args, int) {
   const PackedWeight& weight = *args.weight;
   Kind kind = Kind::Bf16;
   kind_of(weight.scheme, kind);
   run_dots(
-      exec, args, padded_width(weight.in), [&](const std::uint16_t* from, float* to) { widen_x_as(kind, from, weight.in, to); },
+      exec, args, padded_width(weight.in),
+      [&](const std::uint16_t* from, float* to) { widen_x_as(kind, from, weight.in, to); },
       [&](const WeightPart& part, std::int64_t n, const float* const* rows, int count, float* sums) {
         alignas(32) float scales[kMostBlocks];
         row_times_x(weight, part, n, kind, rows, count, scales, sums);
       },
-      narrowed_bf16);
+      narrowed);
 }
 
 }  // namespace
 
-Candidate<Args> dots() { return {.order = 10, .supports = supports, .scratch_bytes = scratch_bytes, .run = run}; }
+Candidate<Args> dots() {
+  return {.order = 10, .supports = supports, .scratch_bytes = scratch_bytes, .run = run};
+}
 
 }  // namespace redline::ops::grouped_matmul::cpu_avx2

@@ -1,50 +1,39 @@
-// Dot products of weight rows with a few rows of x, on AVX2: what the decode candidates of matmul and grouped_matmul share. Only files in cpu/avx2/ include this;
-// all is in an unnamed namespace, so that nothing compiled for AVX2 is linked into portable code.
+// Dot products of weight rows with a few rows of x, on AVX2: what the decode candidates of matmul and
+// grouped_matmul share. Only files in cpu/avx2/ include this; all is in an unnamed namespace, so that nothing
+// compiled for AVX2 is linked into portable code.
 //
-// A weight is read once, as stored, and widened in registers with lane-local instructions alone (a lane-crossing one costs twice on AMD). That
-// shuffles the order of elements, so x is widened to float once in the same order (widen_x): kSpan elements at a time, 8 to a vector.
+// A weight is read once, as stored, and widened in registers with lane-local instructions alone (a
+// lane-crossing one costs twice on AMD). That shuffles the order of elements, so x is widened to float once
+// in the same order (widen_x): kSpan elements at a time, 8 to a vector.
 //
 //   BF16     span 16: words at even places (shift left 16), words at odd places (mask)
-//   FP8      span 32: a code becomes the upper half of a float 2^120 too small (exponent fields of 4 bits in 8); x carries 2^60 of it and the
+//   FP8      span 32: a code becomes the upper half of a float 2^120 too small (exponent fields of 4 bits in
+//   8); x carries 2^60 of it and the
 //            sum the other 2^60, so that neither codes nor products leave the float range
-//   NVFP4    span 64: codes -> bf16 through two byte tables (each e2m1 is exact in bf16), then as BF16; vectors hold halves of two blocks
+//   NVFP4    span 64: codes -> bf16 through two byte tables (each e2m1 is exact in bf16), then as BF16;
+//   vectors hold halves of two blocks
 #pragma once
 
 #include <immintrin.h>
 
 #include <cstdint>
 
+#include "ops/avx2.hpp"
+#include "ops/lanes.hpp"
 #include "ops/matmul/packed_weight.hpp"
 
 namespace redline::ops {
 namespace {
 
 constexpr int kMaxSpan = 64;
-constexpr std::int64_t kMostInputs = 65536;  // bounds the per-thread array of block scales; the family's widest input is 17408
+constexpr std::int64_t kMostInputs =
+    65536;  // bounds the per-thread array of block scales; the family's widest input is 17408
 constexpr std::int64_t kMostBlocks = kMostInputs / 16;
 constexpr std::int64_t padded_width(std::int64_t in) { return (in + kMaxSpan - 1) / kMaxSpan * kMaxSpan; }
 
 inline __m256 even_words(__m256i words) { return _mm256_castsi256_ps(_mm256_slli_epi32(words, 16)); }
-inline __m256 odd_words(__m256i words) { return _mm256_castsi256_ps(_mm256_and_si256(words, _mm256_set1_epi32(static_cast<int>(0xffff0000u)))); }
-
-inline float sum_of(__m256 v) {
-  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
-}
-
-inline float widened_bf16(std::uint16_t code) {
-  const std::uint32_t bits = static_cast<std::uint32_t>(code) << 16;
-  float value;
-  __builtin_memcpy(&value, &bits, 4);
-  return value;
-}
-
-inline std::uint16_t narrowed_bf16(float value) {
-  std::uint32_t bits;
-  __builtin_memcpy(&bits, &value, 4);
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+inline __m256 odd_words(__m256i words) {
+  return _mm256_castsi256_ps(_mm256_and_si256(words, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
 }
 
 enum class Kind : std::uint8_t { Bf16, Fp8, Nvfp4 };
@@ -64,7 +53,9 @@ constexpr int place(int vector, int lane) {
 }
 
 template <Kind kind>
-constexpr int kSpanOf = kind == Kind::Bf16 ? 16 : kind == Kind::Fp8 ? 32 : 64;
+constexpr int kSpanOf = kind == Kind::Bf16  ? 16
+                        : kind == Kind::Fp8 ? 32
+                                            : 64;
 
 // x [in] BF16 -> floats in the order of `kind`, zeros up to padded_width(in).
 template <Kind kind>
@@ -75,7 +66,7 @@ void widen_x(const std::uint16_t* x, std::int64_t in, float* out) {
     for (int vector = 0; vector < kSpan / 8; ++vector) {
       for (int lane = 0; lane < 8; ++lane) {
         const std::int64_t k = first + place<kind>(vector, lane);
-        out[first + vector * 8 + lane] = k < in ? widened_bf16(x[k]) * kScale : 0.0f;
+        out[first + vector * 8 + lane] = k < in ? widened(x[k]) * kScale : 0.0f;
       }
     }
   }
@@ -97,7 +88,8 @@ inline void widen_span<Kind::Fp8>(const std::uint8_t* bytes, __m256* out) {
   const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
   const __m256i mask = _mm256_set1_epi16(static_cast<short>(0x87f0));
   const __m256i zero = _mm256_setzero_si256();
-  // A code in the upper byte, shifted right with its sign: sign, four copies of it (masked away), exponent, mantissa.
+  // A code in the upper byte, shifted right with its sign: sign, four copies of it (masked away), exponent,
+  // mantissa.
   const __m256i low = _mm256_and_si256(_mm256_srai_epi16(_mm256_unpacklo_epi8(zero, codes), 4), mask);
   const __m256i high = _mm256_and_si256(_mm256_srai_epi16(_mm256_unpackhi_epi8(zero, codes), 4), mask);
   out[0] = even_words(low);
@@ -109,18 +101,21 @@ inline void widen_span<Kind::Fp8>(const std::uint8_t* bytes, __m256* out) {
 template <>
 inline void widen_span<Kind::Nvfp4>(const std::uint8_t* bytes, __m256* out) {
   // Upper and lower bytes of the bf16 of 0, .5, 1, 1.5, 2, 3, 4, 6 and their negatives.
-  const __m256i upper = _mm256_setr_epi8(0x00, 0x3f, 0x3f, 0x3f, 0x40, 0x40, 0x40, 0x40, -128, -65, -65, -65, -64, -64, -64, -64, 0x00, 0x3f, 0x3f,
-                                         0x3f, 0x40, 0x40, 0x40, 0x40, -128, -65, -65, -65, -64, -64, -64, -64);
-  const __m256i lower = _mm256_setr_epi8(0x00, 0x00, -128, -64, 0x00, 0x40, -128, -64, 0x00, 0x00, -128, -64, 0x00, 0x40, -128, -64, 0x00, 0x00, -128,
-                                         -64, 0x00, 0x40, -128, -64, 0x00, 0x00, -128, -64, 0x00, 0x40, -128, -64);
+  const __m256i upper = _mm256_setr_epi8(0x00, 0x3f, 0x3f, 0x3f, 0x40, 0x40, 0x40, 0x40, -128, -65, -65, -65,
+                                         -64, -64, -64, -64, 0x00, 0x3f, 0x3f, 0x3f, 0x40, 0x40, 0x40, 0x40,
+                                         -128, -65, -65, -65, -64, -64, -64, -64);
+  const __m256i lower = _mm256_setr_epi8(0x00, 0x00, -128, -64, 0x00, 0x40, -128, -64, 0x00, 0x00, -128, -64,
+                                         0x00, 0x40, -128, -64, 0x00, 0x00, -128, -64, 0x00, 0x40, -128, -64,
+                                         0x00, 0x00, -128, -64, 0x00, 0x40, -128, -64);
   const __m256i nibble = _mm256_set1_epi8(15);
   const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
   const __m256i even = _mm256_and_si256(codes, nibble);
   const __m256i odd = _mm256_and_si256(_mm256_srli_epi16(codes, 4), nibble);
   const __m256i even_upper = _mm256_shuffle_epi8(upper, even), even_lower = _mm256_shuffle_epi8(lower, even);
   const __m256i odd_upper = _mm256_shuffle_epi8(upper, odd), odd_lower = _mm256_shuffle_epi8(lower, odd);
-  const __m256i words[4] = {_mm256_unpacklo_epi8(even_lower, even_upper), _mm256_unpacklo_epi8(odd_lower, odd_upper),
-                            _mm256_unpackhi_epi8(even_lower, even_upper), _mm256_unpackhi_epi8(odd_lower, odd_upper)};
+  const __m256i words[4] = {
+      _mm256_unpacklo_epi8(even_lower, even_upper), _mm256_unpacklo_epi8(odd_lower, odd_upper),
+      _mm256_unpackhi_epi8(even_lower, even_upper), _mm256_unpackhi_epi8(odd_lower, odd_upper)};
   for (int i = 0; i < 4; ++i) {
     out[2 * i] = even_words(words[i]);
     out[2 * i + 1] = odd_words(words[i]);
@@ -137,18 +132,21 @@ inline float e4m3_scale(std::uint8_t code) {
   return (code & 0x80) != 0 ? -value : value;
 }
 
-// Rows n of a part against kRows rows of x, each [padded_width(in)] floats, in * scale structure of the scheme; without the part's multiplier.
-struct Row {
+// Rows n of a part against kRows rows of x, each [padded_width(in)] floats, in * scale structure of the
+// scheme; without the part's multiplier.
+struct WeightRow {
   const std::uint8_t* elements = nullptr;
-  const void* scales = nullptr;  // of this row: NVFP4 e4m3 [in / 16]; FP8 128x128 [⌈in / 128⌉] of its block row
+  const void* scales =
+      nullptr;  // of this row: NVFP4 e4m3 [in / 16]; FP8 128x128 [⌈in / 128⌉] of its block row
 };
 
 inline float float_scale(DType dtype, const void* scales, std::int64_t i) {
-  return dtype == DType::F32 ? static_cast<const float*>(scales)[i] : widened_bf16(static_cast<const std::uint16_t*>(scales)[i]);
+  return dtype == DType::F32 ? static_cast<const float*>(scales)[i]
+                             : widened(static_cast<const std::uint16_t*>(scales)[i]);
 }
 
 template <int kRows>
-void dot_bf16(const Row& row, std::int64_t in, const float* const* x, float* sums) {
+void dot_bf16(const WeightRow& row, std::int64_t in, const float* const* x, float* sums) {
   __m256 low[kRows], high[kRows];
   for (int r = 0; r < kRows; ++r) low[r] = high[r] = _mm256_setzero_ps();
   std::int64_t k = 0;
@@ -170,12 +168,13 @@ void dot_bf16(const Row& row, std::int64_t in, const float* const* x, float* sum
       high[r] = _mm256_fmadd_ps(w[1], _mm256_loadu_ps(x[r] + k + 8), high[r]);
     }
   }
-  for (int r = 0; r < kRows; ++r) sums[r] = sum_of(_mm256_add_ps(low[r], high[r]));
+  for (int r = 0; r < kRows; ++r) sums[r] = sum_lanes(_mm256_add_ps(low[r], high[r]));
 }
 
 // Columns in runs of `run` elements share a scale; run = in: none (the caller applies a channel's scale).
 template <int kRows>
-void dot_fp8(const Row& row, std::int64_t in, const float* const* x, std::int64_t run, DType scale_type, float* sums) {
+void dot_fp8(const WeightRow& row, std::int64_t in, const float* const* x, std::int64_t run, DType scale_type,
+             float* sums) {
   __m256 total[kRows];
   for (int r = 0; r < kRows; ++r) total[r] = _mm256_setzero_ps();
   for (std::int64_t first = 0; first < in; first += run) {
@@ -198,15 +197,18 @@ void dot_fp8(const Row& row, std::int64_t in, const float* const* x, std::int64_
         high[r] = _mm256_fmadd_ps(w[3], _mm256_loadu_ps(x[r] + k + 24), high[r]);
       }
     }
-    const __m256 scale = _mm256_set1_ps(row.scales != nullptr ? float_scale(scale_type, row.scales, first / run) : 1.0f);
-    for (int r = 0; r < kRows; ++r) total[r] = _mm256_fmadd_ps(scale, _mm256_add_ps(low[r], high[r]), total[r]);
+    const __m256 scale =
+        _mm256_set1_ps(row.scales != nullptr ? float_scale(scale_type, row.scales, first / run) : 1.0f);
+    for (int r = 0; r < kRows; ++r)
+      total[r] = _mm256_fmadd_ps(scale, _mm256_add_ps(low[r], high[r]), total[r]);
   }
-  for (int r = 0; r < kRows; ++r) sums[r] = sum_of(total[r]) * 0x1p60f;
+  for (int r = 0; r < kRows; ++r) sums[r] = sum_lanes(total[r]) * 0x1p60f;
 }
 
 // `scales`: floats of the row's blocks, padded with zeros to a multiple of four.
 template <int kRows>
-void dot_nvfp4(const Row& row, std::int64_t in, const float* const* x, const float* scales, float* sums) {
+void dot_nvfp4(const WeightRow& row, std::int64_t in, const float* const* x, const float* scales,
+               float* sums) {
   __m256 total[kRows][2];
   for (int r = 0; r < kRows; ++r) total[r][0] = total[r][1] = _mm256_setzero_ps();
   for (std::int64_t k = 0; k < in; k += 64) {
@@ -232,35 +234,50 @@ void dot_nvfp4(const Row& row, std::int64_t in, const float* const* x, const flo
       }
     }
   }
-  for (int r = 0; r < kRows; ++r) sums[r] = sum_of(_mm256_add_ps(total[r][0], total[r][1]));
+  for (int r = 0; r < kRows; ++r) sums[r] = sum_lanes(_mm256_add_ps(total[r][0], total[r][1]));
 }
 
 inline bool kind_of(const quant::Scheme& scheme, Kind& kind) {
   switch (scheme.element) {
-    case DType::BF16: kind = Kind::Bf16; return true;
-    case DType::F8E4M3: kind = Kind::Fp8; return true;
-    case DType::F4E2M1: kind = Kind::Nvfp4; return true;
-    default: return false;
+    case DType::BF16:
+      kind = Kind::Bf16;
+      return true;
+    case DType::F8E4M3:
+      kind = Kind::Fp8;
+      return true;
+    case DType::F4E2M1:
+      kind = Kind::Nvfp4;
+      return true;
+    default:
+      return false;
   }
 }
 
 inline void widen_x_as(Kind kind, const std::uint16_t* x, std::int64_t in, float* out) {
   switch (kind) {
-    case Kind::Bf16: return widen_x<Kind::Bf16>(x, in, out);
-    case Kind::Fp8: return widen_x<Kind::Fp8>(x, in, out);
-    case Kind::Nvfp4: return widen_x<Kind::Nvfp4>(x, in, out);
+    case Kind::Bf16:
+      return widen_x<Kind::Bf16>(x, in, out);
+    case Kind::Fp8:
+      return widen_x<Kind::Fp8>(x, in, out);
+    case Kind::Nvfp4:
+      return widen_x<Kind::Nvfp4>(x, in, out);
   }
 }
 
 constexpr int kRowsAtOnce = 4;  // of x: two accumulators each, and the widened span, fill the 16 registers
 
-// All rows of x against row n of the part, multiplier and channel scale included. `scales`: room for padded_width(in) / 16 floats.
-inline void row_times_x(const PackedWeight& weight, const WeightPart& part, std::int64_t n, Kind kind, const float* const* x, int rows, float* scales,
-                        float* sums) {
+// All rows of x against row n of the part, multiplier and channel scale included. `scales`: room for
+// padded_width(in) / 16 floats.
+inline void row_times_x(const PackedWeight& weight, const WeightPart& part, std::int64_t n, Kind kind,
+                        const float* const* x, int rows, float* scales, float* sums) {
   const std::int64_t in = weight.in;
   const quant::Scheme& scheme = weight.scheme;
-  Row row;
-  row.elements = static_cast<const std::uint8_t*>(part.elements) + n * in * (kind == Kind::Bf16 ? 4 : kind == Kind::Fp8 ? 2 : 1) / 2;
+  WeightRow row;
+  row.elements = static_cast<const std::uint8_t*>(part.elements) + n * in *
+                                                                       (kind == Kind::Bf16  ? 4
+                                                                        : kind == Kind::Fp8 ? 2
+                                                                                            : 1) /
+                                                                       2;
   float factor = part.multiplier;
   std::int64_t run = in;
   const DType scale_type = scheme.scale ? *scheme.scale : DType::F32;
@@ -270,7 +287,8 @@ inline void row_times_x(const PackedWeight& weight, const WeightPart& part, std:
     for (std::int64_t b = 0; b < padded; ++b) scales[b] = b < blocks ? e4m3_scale(codes[b]) : 0.0f;
   } else if (scheme.block_columns > 0) {
     const std::int64_t per_row = (in + scheme.block_columns - 1) / scheme.block_columns;
-    row.scales = static_cast<const std::uint8_t*>(part.scales) + n / scheme.block_rows * per_row * (scale_type == DType::F32 ? 4 : 2);
+    row.scales = static_cast<const std::uint8_t*>(part.scales) +
+                 n / scheme.block_rows * per_row * (scale_type == DType::F32 ? 4 : 2);
     run = scheme.block_columns;
   } else if (scheme.channel_scale) {
     factor *= float_scale(scale_type, part.scales, n);
@@ -282,10 +300,18 @@ inline void row_times_x(const PackedWeight& weight, const WeightPart& part, std:
       if (kind == Kind::Nvfp4) dot_nvfp4<kRows>(row, in, x + first, scales, sums + first);
     };
     switch (rows - first) {
-      case 1: some.template operator()<1>(); break;
-      case 2: some.template operator()<2>(); break;
-      case 3: some.template operator()<3>(); break;
-      default: some.template operator()<4>(); break;
+      case 1:
+        some.template operator()<1>();
+        break;
+      case 2:
+        some.template operator()<2>();
+        break;
+      case 3:
+        some.template operator()<3>();
+        break;
+      default:
+        some.template operator()<4>();
+        break;
     }
   }
   for (int r = 0; r < rows; ++r) sums[r] *= factor;

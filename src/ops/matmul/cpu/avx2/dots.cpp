@@ -1,5 +1,6 @@
-// Few rows: every weight row is streamed once and multiplied with all rows of x (dot.hpp). Bound by memory for one row; output rows are
-// shared out among the threads in equal, contiguous pieces, so that each reads one long stream.
+// Few rows: every weight row is streamed once and multiplied with all rows of x (dot.hpp). Bound by memory
+// for one row; output rows are shared out among the threads in equal, contiguous pieces, so that each reads
+// one long stream.
 #include "device/cpu/cpu_device.hpp"
 #include "ops/matmul/cpu/avx2/dot.hpp"
 #include "ops/matmul/matmul.hpp"
@@ -7,7 +8,8 @@
 namespace redline::ops::matmul::cpu_avx2 {
 namespace {
 
-constexpr std::int64_t kMostRows = 16;  // from here on panels.cpp, which widens a weight once for all rows, is faster
+constexpr std::int64_t kMostRows =
+    16;  // from here on panels.cpp, which widens a weight once for all rows, is faster
 
 Verdict supports(const DeviceInfo& device, const Args& args) {
   Kind kind;
@@ -34,28 +36,34 @@ void run(Exec& exec, const Args& args, int) {
   auto* widened = static_cast<float*>(exec.scratch.take_bytes(scratch_bytes(args, 0)));
   const float* x[kMostRows];
   for (int r = 0; r < rows; ++r) {
-    widen_x_as(kind, static_cast<const std::uint16_t*>(args.x.data) + r * args.x.strides[0], weight.in, widened + r * width);
+    widen_x_as(kind, static_cast<const std::uint16_t*>(args.x.data) + r * args.x.strides[0], weight.in,
+               widened + r * width);
     x[r] = widened + r * width;
   }
   const std::int64_t rows_per_part = weight.out / weight.parts_per_matrix;
-  static_cast<CpuDevice&>(exec.device).threads().parallel_for(static_cast<std::size_t>(weight.out), [&](const ThreadPool::Chunk& chunk) {
-    alignas(32) float scales[kMostBlocks];
-    float sums[kMostRows];
-    for (auto n = static_cast<std::int64_t>(chunk.begin); n < static_cast<std::int64_t>(chunk.end); ++n) {
-      row_times_x(weight, weight.part(0, n / rows_per_part), n % rows_per_part, kind, x, rows, scales, sums);
-      for (int r = 0; r < rows; ++r) {
-        if (args.y.dtype == DType::F32) {
-          static_cast<float*>(args.y.data)[r * args.y.strides[0] + n] = sums[r];
-        } else {
-          static_cast<std::uint16_t*>(args.y.data)[r * args.y.strides[0] + n] = narrowed_bf16(sums[r]);
+  static_cast<CpuDevice&>(exec.device)
+      .threads()
+      .parallel_for(static_cast<std::size_t>(weight.out), [&](const ThreadPool::Chunk& chunk) {
+        alignas(32) float scales[kMostBlocks];
+        float sums[kMostRows];
+        for (auto n = static_cast<std::int64_t>(chunk.begin); n < static_cast<std::int64_t>(chunk.end); ++n) {
+          row_times_x(weight, weight.part(0, n / rows_per_part), n % rows_per_part, kind, x, rows, scales,
+                      sums);
+          for (int r = 0; r < rows; ++r) {
+            if (args.y.dtype == DType::F32) {
+              static_cast<float*>(args.y.data)[r * args.y.strides[0] + n] = sums[r];
+            } else {
+              static_cast<std::uint16_t*>(args.y.data)[r * args.y.strides[0] + n] = narrowed(sums[r]);
+            }
+          }
         }
-      }
-    }
-  });
+      });
 }
 
 }  // namespace
 
-Candidate<Args> dots() { return {.order = 10, .supports = supports, .scratch_bytes = scratch_bytes, .run = run}; }
+Candidate<Args> dots() {
+  return {.order = 10, .supports = supports, .scratch_bytes = scratch_bytes, .run = run};
+}
 
 }  // namespace redline::ops::matmul::cpu_avx2

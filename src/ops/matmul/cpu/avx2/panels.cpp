@@ -1,8 +1,10 @@
-// Many rows: a panel of 16 weight rows is widened to float 512 columns at a time and multiplied with six rows of x at once.
+// Many rows: a panel of 16 weight rows is widened to float 512 columns at a time and multiplied with six rows
+// of x at once.
 //
-// Registers: 6 x 2 accumulators, two of the panel, one broadcast of x = 15 of 16. Per column and six rows: 12 FMA, 2 loads, 6 broadcasts, so the two FMA units are
-// the limit. Cache: a panel block is 512 x 16 floats = 32 KB and the sums of 256 rows x 16 are 16 KB; both stay in L2 while x streams past.
-// Widening costs about 2 cycles an element, once for 256 rows, which take 16 cycles an element.
+// Registers: 6 x 2 accumulators, two of the panel, one broadcast of x = 15 of 16. Per column and six rows: 12
+// FMA, 2 loads, 6 broadcasts, so the two FMA units are the limit. Cache: a panel block is 512 x 16 floats =
+// 32 KB and the sums of 256 rows x 16 are 16 KB; both stay in L2 while x streams past. Widening costs about 2
+// cycles an element, once for 256 rows, which take 16 cycles an element.
 #include "device/cpu/cpu_device.hpp"
 #include "ops/matmul/cpu/avx2/dot.hpp"
 #include "ops/matmul/matmul.hpp"
@@ -23,17 +25,21 @@ Verdict supports(const DeviceInfo& device, const Args& args) {
   return {};
 }
 
-std::size_t scratch_bytes(const Args& args, int) { return static_cast<std::size_t>(args.x.shape[0] * args.weight->in) * sizeof(float); }
+std::size_t scratch_bytes(const Args& args, int) {
+  return static_cast<std::size_t>(args.x.shape[0] * args.weight->in) * sizeof(float);
+}
 
 // Columns [first, first + count) of row n, scales included, into column j of the panel [kColumns, kPanel].
 template <Kind kind>
-void widen_into_panel(const PackedWeight& weight, const WeightPart& part, std::int64_t n, std::int64_t first, std::int64_t count, float* panel) {
+void widen_into_panel(const PackedWeight& weight, const WeightPart& part, std::int64_t n, std::int64_t first,
+                      std::int64_t count, float* panel) {
   constexpr int kSpan = kSpanOf<kind>;
   constexpr int kVectors = kSpan / 8;
   constexpr std::int64_t kSpanBytes = kind == Kind::Bf16 ? 2 * kSpan : kind == Kind::Fp8 ? kSpan : kSpan / 2;
   const quant::Scheme& scheme = weight.scheme;
   const std::int64_t row_bytes = weight.in / kSpan * kSpanBytes + weight.in % kSpan * kSpanBytes / kSpan;
-  const auto* bytes = static_cast<const std::uint8_t*>(part.elements) + n * row_bytes + first / kSpan * kSpanBytes;
+  const auto* bytes =
+      static_cast<const std::uint8_t*>(part.elements) + n * row_bytes + first / kSpan * kSpanBytes;
   for (std::int64_t k = 0; k < count; k += kSpan, bytes += kSpanBytes) {
     __m256 w[kVectors];
     alignas(32) float values[kSpan];
@@ -44,7 +50,9 @@ void widen_into_panel(const PackedWeight& weight, const WeightPart& part, std::i
       __builtin_memcpy(tail, bytes, static_cast<std::size_t>((count - k) * kSpanBytes / kSpan));
       widen_span<kind>(tail, w);
     }
-    for (int v = 0; v < kVectors; ++v) _mm256_store_ps(values + 8 * v, kind == Kind::Fp8 ? _mm256_mul_ps(w[v], _mm256_set1_ps(0x1p120f)) : w[v]);
+    for (int v = 0; v < kVectors; ++v)
+      _mm256_store_ps(values + 8 * v,
+                      kind == Kind::Fp8 ? _mm256_mul_ps(w[v], _mm256_set1_ps(0x1p120f)) : w[v]);
     for (int v = 0; v < kVectors; ++v) {
       for (int lane = 0; lane < 8; ++lane) {
         const std::int64_t at = k + place<kind>(v, lane);
@@ -58,16 +66,21 @@ void widen_into_panel(const PackedWeight& weight, const WeightPart& part, std::i
   } else if (kind == Kind::Fp8 && scheme.block_columns > 0) {
     const std::int64_t per_row = (weight.in + scheme.block_columns - 1) / scheme.block_columns;
     for (std::int64_t k = 0; k < count; ++k) {
-      panel[k * kPanel] *= float_scale(*scheme.scale, part.scales, n / scheme.block_rows * per_row + (first + k) / scheme.block_columns);
+      panel[k * kPanel] *= float_scale(*scheme.scale, part.scales,
+                                       n / scheme.block_rows * per_row + (first + k) / scheme.block_columns);
     }
   }
 }
 
-void widen_into_panel(Kind kind, const PackedWeight& weight, const WeightPart& part, std::int64_t n, std::int64_t first, std::int64_t count, float* panel) {
+void widen_into_panel(Kind kind, const PackedWeight& weight, const WeightPart& part, std::int64_t n,
+                      std::int64_t first, std::int64_t count, float* panel) {
   switch (kind) {
-    case Kind::Bf16: return widen_into_panel<Kind::Bf16>(weight, part, n, first, count, panel);
-    case Kind::Fp8: return widen_into_panel<Kind::Fp8>(weight, part, n, first, count, panel);
-    case Kind::Nvfp4: return widen_into_panel<Kind::Nvfp4>(weight, part, n, first, count, panel);
+    case Kind::Bf16:
+      return widen_into_panel<Kind::Bf16>(weight, part, n, first, count, panel);
+    case Kind::Fp8:
+      return widen_into_panel<Kind::Fp8>(weight, part, n, first, count, panel);
+    case Kind::Nvfp4:
+      return widen_into_panel<Kind::Nvfp4>(weight, part, n, first, count, panel);
   }
 }
 
@@ -96,14 +109,21 @@ void tile(const float* x, std::int64_t stride, std::int64_t count, const float* 
   }
 }
 
-void tile_of(std::int64_t rows, const float* x, std::int64_t stride, std::int64_t count, const float* panel, float* sums) {
+void tile_of(std::int64_t rows, const float* x, std::int64_t stride, std::int64_t count, const float* panel,
+             float* sums) {
   switch (rows) {
-    case 1: return tile<1>(x, stride, count, panel, sums);
-    case 2: return tile<2>(x, stride, count, panel, sums);
-    case 3: return tile<3>(x, stride, count, panel, sums);
-    case 4: return tile<4>(x, stride, count, panel, sums);
-    case 5: return tile<5>(x, stride, count, panel, sums);
-    default: return tile<6>(x, stride, count, panel, sums);
+    case 1:
+      return tile<1>(x, stride, count, panel, sums);
+    case 2:
+      return tile<2>(x, stride, count, panel, sums);
+    case 3:
+      return tile<3>(x, stride, count, panel, sums);
+    case 4:
+      return tile<4>(x, stride, count, panel, sums);
+    case 5:
+      return tile<5>(x, stride, count, panel, sums);
+    default:
+      return tile<6>(x, stride, count, panel, sums);
   }
 }
 
@@ -118,7 +138,7 @@ void run(Exec& exec, const Args& args, int) {
   threads.parallel_for(static_cast<std::size_t>(rows), [&](const ThreadPool::Chunk& chunk) {
     for (auto r = static_cast<std::int64_t>(chunk.begin); r < static_cast<std::int64_t>(chunk.end); ++r) {
       const auto* from = static_cast<const std::uint16_t*>(args.x.data) + r * args.x.strides[0];
-      for (std::int64_t k = 0; k < in; ++k) x[r * in + k] = widened_bf16(from[k]);
+      for (std::int64_t k = 0; k < in; ++k) x[r * in + k] = widened(from[k]);
     }
   });
   const std::int64_t panels = (weight.out + kPanel - 1) / kPanel;
@@ -139,7 +159,9 @@ void run(Exec& exec, const Args& args, int) {
             const WeightPart& part = weight.part(0, n / rows_per_part);
             widen_into_panel(kind, weight, part, n % rows_per_part, first, count, panel + j);
             const quant::Scheme& scheme = weight.scheme;
-            factors[j] = part.multiplier * (scheme.channel_scale ? float_scale(*scheme.scale, part.scales, n % rows_per_part) : 1.0f);
+            factors[j] =
+                part.multiplier *
+                (scheme.channel_scale ? float_scale(*scheme.scale, part.scales, n % rows_per_part) : 1.0f);
           }
           for (std::int64_t r = 0; r < some_rows; r += kTile) {
             tile_of(some_rows - r, x + (first_row + r) * in + first, in, count, panel, sums + r * kPanel);
@@ -152,7 +174,7 @@ void run(Exec& exec, const Args& args, int) {
             if (args.y.dtype == DType::F32) {
               static_cast<float*>(args.y.data)[at] = value;
             } else {
-              static_cast<std::uint16_t*>(args.y.data)[at] = narrowed_bf16(value);
+              static_cast<std::uint16_t*>(args.y.data)[at] = narrowed(value);
             }
           }
         }
@@ -163,6 +185,8 @@ void run(Exec& exec, const Args& args, int) {
 
 }  // namespace
 
-Candidate<Args> panels() { return {.order = 20, .supports = supports, .scratch_bytes = scratch_bytes, .run = run}; }
+Candidate<Args> panels() {
+  return {.order = 20, .supports = supports, .scratch_bytes = scratch_bytes, .run = run};
+}
 
 }  // namespace redline::ops::matmul::cpu_avx2

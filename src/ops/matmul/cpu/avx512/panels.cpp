@@ -1,12 +1,17 @@
-// Many rows: a panel of 32 weight rows is widened to float 256 columns at a time and multiplied with twelve rows of x at once.
+// Many rows: a panel of 32 weight rows is widened to float 256 columns at a time and multiplied with twelve
+// rows of x at once.
 //
-// Weights pass through pairs of BF16, which halves the work of turning rows into columns. Every kind of weight is exact in BF16: FP8 e4m3 has 4 significant bits, an
-// NVFP4 code times its block scale 2 + 4. Scales of 128x128 blocks and of channels are applied in float to the sums of a block of columns, so no weight is ever rounded.
+// Weights pass through pairs of BF16, which halves the work of turning rows into columns. Every kind of
+// weight is exact in BF16: FP8 e4m3 has 4 significant bits, an NVFP4 code times its block scale 2 + 4. Scales
+// of 128x128 blocks and of channels are applied in float to the sums of a block of columns, so no weight is
+// ever rounded.
 //
-// Registers: 12 x 2 sums, two of the panel, one value of x = 27 of 32. For each column and twelve rows: 24 multiply-adds, 14 loads, so the two FMA units are the
-// limit. Cache: a panel of 256 columns is 32 KB and twelve rows of x are 12 KB: L1. Rows of x are 64 bytes further apart than they are long, so that they do not share
-// cache sets. Making the panel costs about 1 cycle for a column, once for 512 rows, which take 32 cycles each.
-// vdpbf16ps, which multiplies the pairs themselves, was tried: on an Intel Xeon (Granite Rapids) it does 118 GFLOP/s a core where float multiply-adds do 206.
+// Registers: 12 x 2 sums, two of the panel, one value of x = 27 of 32. For each column and twelve rows: 24
+// multiply-adds, 14 loads, so the two FMA units are the limit. Cache: a panel of 256 columns is 32 KB and
+// twelve rows of x are 12 KB: L1. Rows of x are 64 bytes further apart than they are long, so that they do
+// not share cache sets. Making the panel costs about 1 cycle for a column, once for 512 rows, which take 32
+// cycles each. vdpbf16ps, which multiplies the pairs themselves, was tried: on an Intel Xeon (Granite Rapids)
+// it does 118 GFLOP/s a core where float multiply-adds do 206.
 #include <immintrin.h>
 
 #include "device/cpu/cpu_device.hpp"
@@ -21,10 +26,17 @@ enum class Kind : std::uint8_t { Bf16, Fp8, Nvfp4 };
 
 bool kind_of(const quant::Scheme& scheme, Kind& kind) {
   switch (scheme.element) {
-    case DType::BF16: kind = Kind::Bf16; return true;
-    case DType::F8E4M3: kind = Kind::Fp8; return true;
-    case DType::F4E2M1: kind = Kind::Nvfp4; return true;
-    default: return false;
+    case DType::BF16:
+      kind = Kind::Bf16;
+      return true;
+    case DType::F8E4M3:
+      kind = Kind::Fp8;
+      return true;
+    case DType::F4E2M1:
+      kind = Kind::Nvfp4;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -36,16 +48,21 @@ Verdict supports(const DeviceInfo& device, const Args& args) {
   if (args.weight->layout != Layout::Plain) return {"weight is packed for another candidate"};
   const quant::Scheme& scheme = args.weight->scheme;
   if (!kind_of(scheme, kind)) return {"weight is neither BF16 nor FP8 nor NVFP4"};
-  if (kind == Kind::Fp8 && (scheme.block_columns % 32 != 0 || scheme.block_columns > kColumns)) return {"blocks of scales of an unusual width"};
+  if (kind == Kind::Fp8 && (scheme.block_columns % 32 != 0 || scheme.block_columns > kColumns))
+    return {"blocks of scales of an unusual width"};
   if (args.x.shape[0] < kFewestRows) return {"fewer than twelve rows"};
   return {};
 }
 
 // Floats between the starts of two rows of x.
 std::int64_t stride_of(std::int64_t in) { return (in + 15) / 16 * 16 + 16; }
-std::size_t scratch_bytes(const Args& args, int) { return static_cast<std::size_t>(args.x.shape[0] * stride_of(args.weight->in)) * sizeof(float); }
+std::size_t scratch_bytes(const Args& args, int) {
+  return static_cast<std::size_t>(args.x.shape[0] * stride_of(args.weight->in)) * sizeof(float);
+}
 
-float widened(std::uint16_t code) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(code) << 16); }
+float widened(std::uint16_t code) {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(code) << 16);
+}
 
 std::uint16_t narrowed(float value) {
   const auto bits = __builtin_bit_cast(std::uint32_t, value);
@@ -54,22 +71,27 @@ std::uint16_t narrowed(float value) {
 }
 
 float scale_at(DType dtype, const void* scales, std::int64_t i) {
-  return dtype == DType::F32 ? static_cast<const float*>(scales)[i] : widened(static_cast<const std::uint16_t*>(scales)[i]);
+  return dtype == DType::F32 ? static_cast<const float*>(scales)[i]
+                             : widened(static_cast<const std::uint16_t*>(scales)[i]);
 }
 
 // Two vectors of floats that are exact in BF16 as pairs: `even` in the lower halves.
 __m512i pairs_of(__m512 even, __m512 odd) {
-  return _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(even), 16),
-                         _mm512_and_si512(_mm512_castps_si512(odd), _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+  return _mm512_or_si512(
+      _mm512_srli_epi32(_mm512_castps_si512(even), 16),
+      _mm512_and_si512(_mm512_castps_si512(odd), _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
 }
 
-// e4m3 codes in the lowest bytes of the lanes as floats. The code's bits in a float's sign, exponent and mantissa are 2^120 too small.
+// e4m3 codes in the lowest bytes of the lanes as floats. The code's bits in a float's sign, exponent and
+// mantissa are 2^120 too small.
 __m512 widened_e4m3(__m512i codes) {
-  const __m512i bits = _mm512_and_si512(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24), 4), _mm512_set1_epi32(static_cast<int>(0x87f00000u)));
+  const __m512i bits = _mm512_and_si512(_mm512_srai_epi32(_mm512_slli_epi32(codes, 24), 4),
+                                        _mm512_set1_epi32(static_cast<int>(0x87f00000u)));
   return _mm512_mul_ps(_mm512_castsi512_ps(bits), _mm512_set1_ps(0x1p120f));
 }
 
-// 16 pairs of a row of weights, the first at `bytes`; `scales` are the codes of the two blocks they lie in (NVFP4).
+// 16 pairs of a row of weights, the first at `bytes`; `scales` are the codes of the two blocks they lie in
+// (NVFP4).
 template <Kind kind>
 __m512i load_pairs(const std::uint8_t* bytes, const std::uint8_t* scales) {
   if constexpr (kind == Kind::Bf16) return _mm512_loadu_si512(bytes);
@@ -77,9 +99,11 @@ __m512i load_pairs(const std::uint8_t* bytes, const std::uint8_t* scales) {
     const __m512i codes = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)));
     return pairs_of(widened_e4m3(codes), widened_e4m3(_mm512_srli_epi32(codes, 8)));
   }
-  const __m512 values = _mm512_setr_ps(0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f, -0.0f, -0.5f, -1.0f, -1.5f, -2.0f, -3.0f, -4.0f, -6.0f);
+  const __m512 values = _mm512_setr_ps(0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f, -0.0f, -0.5f, -1.0f,
+                                       -1.5f, -2.0f, -3.0f, -4.0f, -6.0f);
   const __m512i codes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
-  const __m512 scale = widened_e4m3(_mm512_mask_blend_epi32(0xff00, _mm512_set1_epi32(scales[0]), _mm512_set1_epi32(scales[1])));
+  const __m512 scale = widened_e4m3(
+      _mm512_mask_blend_epi32(0xff00, _mm512_set1_epi32(scales[0]), _mm512_set1_epi32(scales[1])));
   return pairs_of(_mm512_mul_ps(_mm512_permutexvar_ps(codes, values), scale),
                   _mm512_mul_ps(_mm512_permutexvar_ps(_mm512_srli_epi32(codes, 4), values), scale));
 }
@@ -101,8 +125,8 @@ void transpose(__m512i (&v)[16]) {
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    t[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);       // columns i and 8 + i of rows 0 .. 7
-    t[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);   // 4 + i and 12 + i
+    t[i] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0x88);      // columns i and 8 + i of rows 0 .. 7
+    t[i + 4] = _mm512_shuffle_i32x4(v[i], v[i + 4], 0xdd);  // 4 + i and 12 + i
     t[i + 8] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0x88);
     t[i + 12] = _mm512_shuffle_i32x4(v[i + 8], v[i + 12], 0xdd);
   }
@@ -119,7 +143,8 @@ struct Rows {  // sixteen of them, as far as there are so many
   int count;
 };
 
-// Columns [first, first + count) of sixteen rows as floats into panel [kColumns, kPanel]; a last odd one is followed by one of zeros.
+// Columns [first, first + count) of sixteen rows as floats into panel [kColumns, kPanel]; a last odd one is
+// followed by one of zeros.
 template <Kind kind>
 void fill_panel(const Rows& rows, std::int64_t first, std::int64_t count, float* panel) {
   constexpr std::int64_t kBytes = kind == Kind::Bf16 ? 64 : kind == Kind::Fp8 ? 32 : 16;  // of 32 columns
@@ -137,7 +162,8 @@ void fill_panel(const Rows& rows, std::int64_t first, std::int64_t count, float*
       } else {
         std::uint8_t some[kBytes] = {}, some_scales[2] = {};
         __builtin_memcpy(some, bytes, static_cast<std::size_t>((count - k) * kBytes / 32));
-        if (kind == Kind::Nvfp4) __builtin_memcpy(some_scales, scales, static_cast<std::size_t>((count - k) / 16));
+        if (kind == Kind::Nvfp4)
+          __builtin_memcpy(some_scales, scales, static_cast<std::size_t>((count - k) / 16));
         v[j] = load_pairs<kind>(some, some_scales);
       }
     }
@@ -145,22 +171,27 @@ void fill_panel(const Rows& rows, std::int64_t first, std::int64_t count, float*
     for (int j = 0; j < 16; ++j) {
       float* column = panel + (k + 2 * j) * kPanel;
       _mm512_store_si512(column, _mm512_slli_epi32(v[j], 16));
-      _mm512_store_si512(column + kPanel, _mm512_and_si512(v[j], _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+      _mm512_store_si512(column + kPanel,
+                         _mm512_and_si512(v[j], _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
     }
   }
 }
 
 void fill_panel(Kind kind, const Rows& rows, std::int64_t first, std::int64_t count, float* panel) {
   switch (kind) {
-    case Kind::Bf16: return fill_panel<Kind::Bf16>(rows, first, count, panel);
-    case Kind::Fp8: return fill_panel<Kind::Fp8>(rows, first, count, panel);
-    case Kind::Nvfp4: return fill_panel<Kind::Nvfp4>(rows, first, count, panel);
+    case Kind::Bf16:
+      return fill_panel<Kind::Bf16>(rows, first, count, panel);
+    case Kind::Fp8:
+      return fill_panel<Kind::Fp8>(rows, first, count, panel);
+    case Kind::Nvfp4:
+      return fill_panel<Kind::Nvfp4>(rows, first, count, panel);
   }
 }
 
 // sums [kRows, kPanel] += factors · (x [kRows, columns] · panel [columns, kPanel])
 template <int kRows>
-void tile(const float* x, std::int64_t stride, std::int64_t columns, const float* panel, const float* factors, float* sums) {
+void tile(const float* x, std::int64_t stride, std::int64_t columns, const float* panel, const float* factors,
+          float* sums) {
   __m512 left[kRows], right[kRows];
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) left[r] = right[r] = _mm512_setzero_ps();
@@ -183,13 +214,16 @@ void tile(const float* x, std::int64_t stride, std::int64_t columns, const float
 }
 
 using Tile = void (*)(const float*, std::int64_t, std::int64_t, const float*, const float*, float*);
-constexpr Tile kTiles[kTile] = {tile<1>, tile<2>, tile<3>, tile<4>, tile<5>, tile<6>, tile<7>, tile<8>, tile<9>, tile<10>, tile<11>, tile<12>};
+constexpr Tile kTiles[kTile] = {tile<1>, tile<2>, tile<3>, tile<4>,  tile<5>,  tile<6>,
+                                tile<7>, tile<8>, tile<9>, tile<10>, tile<11>, tile<12>};
 
 // 32 outputs from `first_output` on, for all rows of x.
 class Panel {
  public:
-  Panel(const Args& args, Kind kind, const float* x) : args_(args), weight_(*args.weight), kind_(kind), x_(x), stride_(stride_of(weight_.in)) {
-    columns_ = kind == Kind::Fp8 && weight_.scheme.block_columns > 0 ? weight_.scheme.block_columns : kColumns;
+  Panel(const Args& args, Kind kind, const float* x)
+      : args_(args), weight_(*args.weight), kind_(kind), x_(x), stride_(stride_of(weight_.in)) {
+    columns_ =
+        kind == Kind::Fp8 && weight_.scheme.block_columns > 0 ? weight_.scheme.block_columns : kColumns;
   }
 
   void run(std::int64_t first_output) {
@@ -211,7 +245,8 @@ class Panel {
       load(first, count);
       for (std::int64_t r = 0; r < rows; r += kTile) {
         const std::int64_t some = rows - r < kTile ? rows - r : kTile;
-        kTiles[some - 1](x_ + (first_row + r) * stride_ + first, stride_, count, panel_, factors_, sums_ + r * kPanel);
+        kTiles[some - 1](x_ + (first_row + r) * stride_ + first, stride_, count, panel_, factors_,
+                         sums_ + r * kPanel);
       }
     }
   }
@@ -219,7 +254,8 @@ class Panel {
   void load(std::int64_t first, std::int64_t count) {
     const std::int64_t rows_per_part = weight_.out / weight_.parts_per_matrix;
     const quant::Scheme& scheme = weight_.scheme;
-    const std::int64_t per_row = scheme.block_columns > 0 ? (weight_.in + scheme.block_columns - 1) / scheme.block_columns : 0;
+    const std::int64_t per_row =
+        scheme.block_columns > 0 ? (weight_.in + scheme.block_columns - 1) / scheme.block_columns : 0;
     for (int half = 0; half < 2; ++half) {
       Rows rows{};
       for (std::int64_t j = half * 16; j < half * 16 + 16; ++j) {
@@ -229,12 +265,19 @@ class Panel {
         const WeightPart& part = weight_.part(0, n / rows_per_part);
         factors_[j] = part.multiplier;
         if (kind_ == Kind::Fp8 && scheme.block_columns > 0) {
-          factors_[j] *= scale_at(*scheme.scale, part.scales, row / scheme.block_rows * per_row + first / scheme.block_columns);
+          factors_[j] *= scale_at(*scheme.scale, part.scales,
+                                  row / scheme.block_rows * per_row + first / scheme.block_columns);
         } else if (scheme.channel_scale) {
           factors_[j] *= scale_at(*scheme.scale, part.scales, row);
         }
-        rows.elements[rows.count] = static_cast<const std::uint8_t*>(part.elements) + row * weight_.in * (kind_ == Kind::Bf16 ? 4 : kind_ == Kind::Fp8 ? 2 : 1) / 2;
-        if (kind_ == Kind::Nvfp4) rows.scales[rows.count] = static_cast<const std::uint8_t*>(part.scales) + row * (weight_.in / 16);
+        rows.elements[rows.count] =
+            static_cast<const std::uint8_t*>(part.elements) + row * weight_.in *
+                                                                  (kind_ == Kind::Bf16  ? 4
+                                                                   : kind_ == Kind::Fp8 ? 2
+                                                                                        : 1) /
+                                                                  2;
+        if (kind_ == Kind::Nvfp4)
+          rows.scales[rows.count] = static_cast<const std::uint8_t*>(part.scales) + row * (weight_.in / 16);
         ++rows.count;
       }
       fill_panel(kind_, rows, first, count, panel_ + half * 16);
@@ -276,7 +319,8 @@ void run(Exec& exec, const Args& args, int) {
       const auto* from = static_cast<const std::uint16_t*>(args.x.data) + r * args.x.strides[0];
       std::int64_t k = 0;
       for (; k + 16 <= in; k += 16) {
-        const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + k)));
+        const __m512i words =
+            _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + k)));
         _mm512_storeu_si512(x + r * stride + k, _mm512_slli_epi32(words, 16));
       }
       for (; k < in; ++k) x[r * stride + k] = widened(from[k]);
@@ -285,12 +329,15 @@ void run(Exec& exec, const Args& args, int) {
   const std::int64_t panels = (args.weight->out + kPanel - 1) / kPanel;
   threads.parallel_for(static_cast<std::size_t>(panels), [&](const ThreadPool::Chunk& chunk) {
     Panel panel(args, kind, x);
-    for (auto p = static_cast<std::int64_t>(chunk.begin); p < static_cast<std::int64_t>(chunk.end); ++p) panel.run(p * kPanel);
+    for (auto p = static_cast<std::int64_t>(chunk.begin); p < static_cast<std::int64_t>(chunk.end); ++p)
+      panel.run(p * kPanel);
   });
 }
 
 }  // namespace
 
-Candidate<Args> panels() { return {.order = 5, .supports = supports, .scratch_bytes = scratch_bytes, .run = run}; }
+Candidate<Args> panels() {
+  return {.order = 5, .supports = supports, .scratch_bytes = scratch_bytes, .run = run};
+}
 
 }  // namespace redline::ops::matmul::cpu_avx512

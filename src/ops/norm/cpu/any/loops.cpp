@@ -2,7 +2,7 @@
 // the cache.
 #include <cmath>
 
-#include "ops/cpu_rows.hpp"
+#include "ops/cpu_share.hpp"
 #include "ops/lanes.hpp"
 #include "ops/norm/norm.hpp"
 
@@ -64,15 +64,16 @@ void norm_one(const Rows& rows, std::int64_t width, float epsilon, float centre,
 
 void run(Exec& exec, const Args& args, int) {
   const std::int64_t groups = args.x.shape[1], width = args.x.shape[2];
-  for_rows(exec, args.x.shape[0] * groups, width, [&](std::int64_t begin, std::int64_t end) {
-    float row[kMostWidth + kLanes];
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t r = i / groups, g = i % groups;
-      const Rows rows{group_of(args.x, r, g), row_at(args.weight, 0), group_of(args.y, r, g),
-                      group_of(args.residual, r, g), group_of(args.gate, r, g)};
-      norm_one(rows, width, args.epsilon, args.zero_centred ? 1.0f : 0.0f, row);
-    }
-  });
+  share_out(exec, args.x.shape[0] * groups, args.x.shape[0] * groups * width,
+            [&](std::int64_t begin, std::int64_t end) {
+              float row[kMostWidth + kLanes];
+              for (std::int64_t i = begin; i < end; ++i) {
+                const std::int64_t r = i / groups, g = i % groups;
+                const Rows rows{group_of(args.x, r, g), row_at(args.weight, 0), group_of(args.y, r, g),
+                                group_of(args.residual, r, g), group_of(args.gate, r, g)};
+                norm_one(rows, width, args.epsilon, args.zero_centred ? 1.0f : 0.0f, row);
+              }
+            });
 }
 
 }  // namespace

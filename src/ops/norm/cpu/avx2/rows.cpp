@@ -1,6 +1,6 @@
 // As cpu/any/loops, eight elements at a time: a row is read once into floats and written in a second pass
 // from the cache.
-#include "ops/cpu_rows.hpp"
+#include "ops/cpu_share.hpp"
 #include "ops/lanes_avx2.hpp"
 #include "ops/norm/norm.hpp"
 
@@ -58,7 +58,7 @@ void norm_one(const Rows& rows, std::int64_t width, float epsilon, float centre,
         }
         gather(at, x);
       });
-  const float mean = sum_of_eight(_mm256_add_ps(squares[0], squares[1])) / static_cast<float>(width);
+  const float mean = sum_lanes(_mm256_add_ps(squares[0], squares[1])) / static_cast<float>(width);
   const __m256 scale = _mm256_div_ps(_mm256_set1_ps(1.0f), _mm256_sqrt_ps(_mm256_set1_ps(mean + epsilon)));
   const __m256 centres = _mm256_set1_ps(centre);
   const auto normed = [&](std::int64_t at, __m256 weight) {
@@ -86,15 +86,16 @@ void run(Exec& exec, const Args& args, int) {
   const bool residual = args.residual.shape.dims > 0, gate = args.gate.shape.dims > 0;
   const auto one = residual ? (gate ? norm_one<true, true> : norm_one<true, false>)
                             : (gate ? norm_one<false, true> : norm_one<false, false>);
-  for_rows(exec, args.x.shape[0] * groups, width, [&](std::int64_t begin, std::int64_t end) {
-    float row[kMostWidth + kWide];
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t r = i / groups, g = i % groups;
-      const Rows rows{group_of(args.x, r, g), row_at(args.weight, 0), group_of(args.y, r, g),
-                      group_of(args.residual, r, g), group_of(args.gate, r, g)};
-      one(rows, width, args.epsilon, args.zero_centred ? 1.0f : 0.0f, row);
-    }
-  });
+  share_out(exec, args.x.shape[0] * groups, args.x.shape[0] * groups * width,
+            [&](std::int64_t begin, std::int64_t end) {
+              float row[kMostWidth + kWide];
+              for (std::int64_t i = begin; i < end; ++i) {
+                const std::int64_t r = i / groups, g = i % groups;
+                const Rows rows{group_of(args.x, r, g), row_at(args.weight, 0), group_of(args.y, r, g),
+                                group_of(args.residual, r, g), group_of(args.gate, r, g)};
+                one(rows, width, args.epsilon, args.zero_centred ? 1.0f : 0.0f, row);
+              }
+            });
 }
 
 }  // namespace

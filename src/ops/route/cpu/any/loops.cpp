@@ -2,7 +2,7 @@
 // comparison.
 #include <cmath>
 
-#include "ops/cpu_rows.hpp"
+#include "ops/cpu_share.hpp"
 #include "ops/lanes.hpp"
 #include "ops/route/route.hpp"
 
@@ -62,13 +62,14 @@ void route_one(const Row& row, std::int64_t experts, std::int64_t choices, std::
 
 void run(Exec& exec, const Args& args, int) {
   const std::int64_t experts = args.logits.shape[1], choices = args.experts.shape[1];
-  for_rows(exec, args.logits.shape[0], experts, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) {
-      route_one(row_at(args.logits, r * args.logits.strides[0]), experts, choices,
-                static_cast<std::int32_t*>(args.experts.data) + r * args.experts.strides[0],
-                static_cast<float*>(args.weights.data) + r * args.weights.strides[0]);
-    }
-  });
+  share_out(exec, args.logits.shape[0], args.logits.shape[0] * experts,
+            [&](std::int64_t begin, std::int64_t end) {
+              for (std::int64_t r = begin; r < end; ++r) {
+                route_one(row_at(args.logits, r * args.logits.strides[0]), experts, choices,
+                          static_cast<std::int32_t*>(args.experts.data) + r * args.experts.strides[0],
+                          static_cast<float*>(args.weights.data) + r * args.weights.strides[0]);
+              }
+            });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Each row on one thread: one scan for the largest logit; where a filter needs the most likely ones in order, a growing number of them is selected, never all sorted.
-// Sums are in double, so that a draw among 248,320 ids is decided by the random number and not by rounding.
+// Each row on one thread: one scan for the largest logit; where a filter needs the most likely ones in order,
+// a growing number of them is selected, never all sorted. Sums are in double, so that a draw among 248,320
+// ids is decided by the random number and not by rounding.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,7 +22,9 @@ Verdict supports(const DeviceInfo& device, const Args& args) {
 
 // Per row: the logits after penalties, and the ids that are being selected.
 std::size_t scratch_bytes(const Args& args, int) {
-  return static_cast<std::size_t>(args.logits.shape[0] * args.vocabulary) * (sizeof(float) + sizeof(std::int32_t)) + 2 * Arena::kAlignment;
+  return static_cast<std::size_t>(args.logits.shape[0] * args.vocabulary) *
+             (sizeof(float) + sizeof(std::int32_t)) +
+         2 * Arena::kAlignment;
 }
 
 class RowChoice {
@@ -36,7 +39,8 @@ class RowChoice {
       if (logits_[id] > logits_[best]) best = id;
     }
     const float temperature = setting(args_.temperature);
-    if (temperature == 0 || !std::isfinite(logits_[best])) return std::isfinite(logits_[best]) ? static_cast<std::int32_t>(best) : 0;
+    if (temperature == 0 || !std::isfinite(logits_[best]))
+      return std::isfinite(logits_[best]) ? static_cast<std::int32_t>(best) : 0;
     best_ = logits_[best];
     inverse_ = 1 / static_cast<double>(temperature);
     const float top_p = setting(args_.top_p), min_p = setting(args_.min_p);
@@ -50,14 +54,17 @@ class RowChoice {
 
  private:
   float setting(const TensorView& view) const { return static_cast<const float*>(view.data)[row_]; }
-  double probability(std::int64_t id) const { return std::exp((static_cast<double>(logits_[id]) - best_) * inverse_); }
+  double probability(std::int64_t id) const {
+    return std::exp((static_cast<double>(logits_[id]) - best_) * inverse_);
+  }
 
   void penalise() {
     const float* from = static_cast<const float*>(args_.logits.data) + row_ * args_.logits.strides[0];
     for (std::int64_t id = 0; id < count_; ++id) logits_[id] = std::isnan(from[id]) ? kNothing : from[id];
     if (args_.counts.data == nullptr) return;
     const auto* counts = static_cast<const std::int32_t*>(args_.counts.data) + row_ * args_.counts.strides[0];
-    const float repetition = setting(args_.repetition), frequency = setting(args_.frequency), presence = setting(args_.presence);
+    const float repetition = setting(args_.repetition), frequency = setting(args_.frequency),
+                presence = setting(args_.presence);
     for (std::int64_t id = 0; id < count_; ++id) {
       if (counts[id] <= 0) continue;
       const float logit = logits_[id] > 0 ? logits_[id] / repetition : logits_[id] * repetition;
@@ -66,7 +73,9 @@ class RowChoice {
   }
 
   double random() const {
-    return uniform_float(static_cast<const std::uint64_t*>(args_.seed.data)[row_], static_cast<std::uint64_t>(static_cast<const std::int32_t*>(args_.position.data)[row_]), 0);
+    return uniform_float(
+        static_cast<const std::uint64_t*>(args_.seed.data)[row_],
+        static_cast<std::uint64_t>(static_cast<const std::int32_t*>(args_.position.data)[row_]), 0);
   }
 
   std::int32_t draw_from_all(float min_p) const {
@@ -103,7 +112,9 @@ class RowChoice {
   // The most likely ids in order, at most `most` of them, and no more than top_p asks for; gives how many.
   std::int64_t select(std::int64_t most, float top_p) {
     for (std::int64_t id = 0; id < count_; ++id) ids_[id] = static_cast<std::int32_t>(id);
-    const auto more_likely = [this](std::int32_t a, std::int32_t b) { return logits_[a] != logits_[b] ? logits_[a] > logits_[b] : a < b; };
+    const auto more_likely = [this](std::int32_t a, std::int32_t b) {
+      return logits_[a] != logits_[b] ? logits_[a] > logits_[b] : a < b;
+    };
     double total = -1;  // of what top-k leaves; all of it must be known before top-p can cut
     if (most == count_ && top_p < 1) {
       total = 0;
@@ -138,18 +149,25 @@ class RowChoice {
 
 void run(Exec& exec, const Args& args, int) {
   const std::int64_t rows = args.logits.shape[0], count = args.vocabulary;
-  auto* logits = static_cast<float*>(exec.scratch.take_bytes(static_cast<std::size_t>(rows * count) * sizeof(float)));
-  auto* ids = static_cast<std::int32_t*>(exec.scratch.take_bytes(static_cast<std::size_t>(rows * count) * sizeof(std::int32_t)));
-  static_cast<CpuDevice&>(exec.device).threads().parallel_for(static_cast<std::size_t>(rows), [&](const ThreadPool::Chunk& chunk) {
-    for (std::size_t r = chunk.begin; r < chunk.end; ++r) {
-      const auto row = static_cast<std::int64_t>(r);
-      static_cast<std::int32_t*>(args.ids.data)[row] = RowChoice(args, row, logits + row * count, ids + row * count).choose();
-    }
-  });
+  auto* logits =
+      static_cast<float*>(exec.scratch.take_bytes(static_cast<std::size_t>(rows * count) * sizeof(float)));
+  auto* ids = static_cast<std::int32_t*>(
+      exec.scratch.take_bytes(static_cast<std::size_t>(rows * count) * sizeof(std::int32_t)));
+  static_cast<CpuDevice&>(exec.device)
+      .threads()
+      .parallel_for(static_cast<std::size_t>(rows), [&](const ThreadPool::Chunk& chunk) {
+        for (std::size_t r = chunk.begin; r < chunk.end; ++r) {
+          const auto row = static_cast<std::int64_t>(r);
+          static_cast<std::int32_t*>(args.ids.data)[row] =
+              RowChoice(args, row, logits + row * count, ids + row * count).choose();
+        }
+      });
 }
 
 }  // namespace
 
-Candidate<Args> partial_selection() { return {.order = 1000, .supports = supports, .scratch_bytes = scratch_bytes, .run = run}; }
+Candidate<Args> partial_selection() {
+  return {.order = 1000, .supports = supports, .scratch_bytes = scratch_bytes, .run = run};
+}
 
 }  // namespace redline::ops::sample::cpu_any
