@@ -11,6 +11,7 @@
 #include "checkpoint/names.hpp"
 #include "checkpoint/safetensors.hpp"
 #include "checkpoint/weight_files.hpp"
+#include "core/printable.hpp"
 
 namespace redline::checkpoint {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "checkpoint/safetensors.hpp"
 #include "core/error.hpp"
+#include "core/printable.hpp"
 
 namespace redline::checkpoint {
 namespace {

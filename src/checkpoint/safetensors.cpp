@@ -14,6 +14,7 @@
 
 #include "checkpoint/name_table.hpp"
 #include "core/error.hpp"
+#include "core/printable.hpp"
 
 namespace redline::checkpoint {
 namespace {
@@ -240,25 +241,6 @@ void check_ranges(const SafetensorsHeader& header, std::uint64_t file_bytes, std
 }
 
 }  // namespace
-
-std::string printable(std::string_view text) {
-  constexpr std::size_t kShown = 200;
-  std::string out;
-  std::size_t length = std::min(text.size(), kShown);
-  // Not in the middle of a character: continuation bytes are 10xxxxxx.
-  while (length < text.size() && length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80)
-    --length;
-  for (const char c : text.substr(0, length)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  if (length < text.size()) out += "…";
-  return out;
-}
 
 SafetensorsHeader read_header(std::span<const std::byte> file, std::string_view label,
                               std::vector<std::string>& faults) {

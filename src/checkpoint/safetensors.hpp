@@ -50,7 +50,4 @@ struct IndexEntry {
 std::vector<IndexEntry> read_index(std::span<const std::byte> file, std::string_view label,
                                    std::vector<std::string>& faults);
 
-// A name from a file as messages show it: control characters escaped, length limited.
-std::string printable(std::string_view text);
-
 }  // namespace redline::checkpoint

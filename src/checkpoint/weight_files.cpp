@@ -12,6 +12,7 @@
 #include "checkpoint/inventory.hpp"
 #include "core/error.hpp"
 #include "core/file_map.hpp"
+#include "core/printable.hpp"
 
 namespace redline::checkpoint {
 namespace {
@@ -129,7 +130,7 @@ void take_from_index(const std::set<std::string_view>& there, WeightFiles& files
   for (const std::string& shard : files.missing) {
     const Named& named = shards.find(shard)->second;
     files.faults.push_back(
-        {shard, fmt::format("{}: is missing; {} says that it holds {}", shard, kIndexFile,
+        {shard, fmt::format("{}: is missing; {} says that it holds {}", printable(shard), kIndexFile,
                             named.count == 1 ? fmt::format("tensor \"{}\"", printable(named.first))
                                              : fmt::format("{} tensors, \"{}\" among them", named.count,
                                                            printable(named.first)))});
@@ -152,7 +153,7 @@ void take_from_names(std::span<const std::string> names, WeightFiles& files) {
     files.faults.push_back(
         {members.front(),
          fmt::format("{}: belongs to another set of shards than {}, and no {} says which is meant",
-                     members.front(), best->second.front(), kIndexFile)});
+                     printable(members.front()), printable(best->second.front()), kIndexFile)});
   }
   files.present = best->second;
   const std::uint32_t total = shard_name(files.present.front())->total;
@@ -173,7 +174,7 @@ void take_from_names(std::span<const std::string> names, WeightFiles& files) {
   files.faults.push_back(
       {files.missing.front(),
        fmt::format("{}: is missing, with {} in all of the {} shards that the names declare: download again",
-                   files.missing.front(), files.missing.size(), total)});
+                   printable(files.missing.front()), files.missing.size(), total)});
 }
 
 }  // namespace
@@ -210,7 +211,7 @@ WeightFiles find_weight_files(const fs::path& folder) {
          instead(names));
   for (const std::string& name : all) {
     if (std::find(files.present.begin(), files.present.end(), name) == files.present.end()) {
-      files.notes.push_back(fmt::format("{}: is not part of the checkpoint and not read", name));
+      files.notes.push_back(fmt::format("{}: is not part of the checkpoint and not read", printable(name)));
     }
   }
   return files;

@@ -10,6 +10,7 @@
 #include "checkpoint/safetensors.hpp"
 #include "checkpoint/weight_files.hpp"
 #include "core/error.hpp"
+#include "core/printable.hpp"
 
 namespace redline::checkpoint {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/printable.hpp"
 #include "core/units.hpp"
 
 namespace redline::cli {
@@ -226,7 +227,7 @@ std::string to_text(const InspectReport& report) {
   if (report.why) text += to_text(*report.why);
   add_list(text, "notes", report.notes);
   add_list(text, "faults: this checkpoint cannot be loaded", report.faults);
-  return text;
+  return without_controls(text);
 }
 
 }  // namespace redline::cli

@@ -1,10 +1,13 @@
-// Names and exit codes of error kinds.
+// Names and exit codes of error kinds. Messages quote files: their control characters are escaped here, once
+// for all.
 #include "core/error.hpp"
+
+#include "core/printable.hpp"
 
 namespace redline {
 
 Error::Error(ErrorKind kind, const std::string& message, std::source_location where)
-    : std::runtime_error(message), kind_(kind), where_(where) {}
+    : std::runtime_error(without_controls(message)), kind_(kind), where_(where) {}
 
 std::string_view name_of(ErrorKind kind) {
   switch (kind) {

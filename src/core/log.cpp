@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "core/printable.hpp"
+
 namespace redline::log {
 namespace {
 
@@ -40,6 +42,6 @@ std::optional<Level> level_from_name(std::string_view name) {
 
 bool enabled(Level level) { return logger().should_log(to_spdlog(level)); }
 
-void write(Level level, std::string_view line) { logger().log(to_spdlog(level), line); }
+void write(Level level, std::string_view line) { logger().log(to_spdlog(level), without_controls(line)); }
 
 }  // namespace redline::log

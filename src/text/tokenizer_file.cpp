@@ -52,8 +52,8 @@ class Reader {
             "version, truncation, padding, added_tokens, normalizer, pre_tokenizer, post_processor, "
             "decoder, model");
       }
+      field_.clear();  // a fault from here to the next field is not this one's
     }
-    field_.clear();
     const char* at = nullptr;
     if (document.current_location().get(at) == simdjson::SUCCESS) {  // else: the end, as it should be
       source_.refuse(ErrorKind::BadCheckpoint, offset_of(at), "found text after the end of the JSON object");
@@ -109,7 +109,9 @@ class Reader {
         } else {
           unknown_field(content, field_, "id, content, single_word, lstrip, rstrip, normalized, special");
         }
+        field_ = field;
       }
+      field_ = "added_tokens";
       parts.added_tokens.push_back(std::move(entry));
     }
   }
@@ -158,8 +160,8 @@ class Reader {
       } else if (key != "pair" && key != "special_tokens") {  // texts are never encoded in pairs
         out.unknown.push_back(key);
       }
+      field_ = field;
     }
-    field_ = field;
     return out;
   }
 
@@ -214,8 +216,8 @@ class Reader {
                       "byte_fallback, "
                       "ignore_merges, vocab, merges");
       }
+      field_ = "model";
     }
-    field_ = "model";
   }
 
   static std::string_view trimmed(std::string_view token) {

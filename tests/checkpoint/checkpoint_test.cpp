@@ -440,6 +440,12 @@ TEST(CheckpointIndex, NamesAMissingShard) {
   one.with(kFirst, file_with({bf16("a")})).with(kIndex, index_of({{"a", kFirst}, {"b", kSecond}}));
   EXPECT_THAT(one.faults(), ElementsAre("model-00002-of-00002.safetensors: is missing; "
                                         "model.safetensors.index.json says that it holds tensor \"b\""));
+  Folder odd;  // a terminal does not obey the names in an index
+  odd.with(kFirst, file_with({bf16("a")}))
+      .with(kIndex, index_of({{"a", kFirst}, {"b", "x\\u001b[2J.safetensors"}}));
+  EXPECT_THAT(odd.faults(),
+              ElementsAre("x\\x1b[2J.safetensors: is missing; model.safetensors.index.json says "
+                          "that it holds tensor \"b\""));
 }
 
 TEST(CheckpointIndex, NamesATensorThatItsShardLacks) {

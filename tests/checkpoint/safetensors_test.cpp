@@ -285,15 +285,6 @@ TEST(SafetensorsHeader, ListsEveryFaultAndGoesOn) {
   EXPECT_FALSE(header.all_read);
 }
 
-TEST(Printable, EscapesAndShortens) {
-  EXPECT_EQ(printable("a\x1b[31m\x7f\t"), "a\\x1b[31m\\x7f\\x09");
-  EXPECT_EQ(printable("层"), "层");
-  EXPECT_EQ(printable(std::string(200, 'a')), std::string(200, 'a'));
-  EXPECT_EQ(printable(std::string(201, 'a')), std::string(200, 'a') + "…");
-  EXPECT_EQ(printable(std::string(199, 'a') + "层层"),
-            std::string(199, 'a') + "…");  // not in the middle of a character
-}
-
 std::vector<std::string> index_faults(const std::string& json) {
   std::vector<std::string> faults;
   read_index(as_bytes(json), "i.json", faults);

@@ -11,6 +11,7 @@
 
 #include "checkpoint/names.hpp"
 #include "checkpoint/safetensors.hpp"
+#include "core/printable.hpp"
 
 namespace {
 

@@ -164,6 +164,14 @@ TEST(TokenizerFile, NamesLineConstructAndWhatIsExpected) {
          "normalized, special");
   expect(refusal_of("{\"version\": \"2.0\"}"), ErrorKind::Unsupported,
          "t.json:1: version is \"2.0\", expected \"1.0\"");
+  // A syntax error between fields is not blamed on the field before it, one within a field is.
+  const auto syntax = [](const std::string& json) { return refusal_of(json).message; };
+  EXPECT_EQ(syntax("{\"version\": \"1.0\" \"model\": {}}").find("version"), std::string::npos)
+      << syntax("{\"version\": \"1.0\" \"model\": {}}");
+  EXPECT_TRUE(syntax("{\"version\": 7}").starts_with("t.json:1: version: ")) << syntax("{\"version\": 7}");
+  EXPECT_TRUE(
+      syntax("{\"added_tokens\": [{\"id\": 1 \"content\": 2}]}").starts_with("t.json:1: added_tokens[0]: "))
+      << syntax("{\"added_tokens\": [{\"id\": 1 \"content\": 2}]}");
   expect(refusal_of("{}"), ErrorKind::Unsupported,
          "t.json:1: pre_tokenizer is null, expected a Sequence of Split and ByteLevel, or ByteLevel alone");
 }
