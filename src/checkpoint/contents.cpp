@@ -325,7 +325,7 @@ class FolderReader {
 }  // namespace
 
 std::string_view Texts::keep(std::string_view head, std::string_view tail) {
-  constexpr std::size_t kBlock = 64 * 1024;
+  constexpr std::size_t kBlock = 65536;
   const std::size_t size = head.size() + tail.size();
   if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < size) {
     blocks_.emplace_back().reserve(std::max(kBlock, size));

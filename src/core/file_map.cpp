@@ -71,11 +71,14 @@ FileMap& FileMap::operator=(FileMap&& other) noexcept {
 
 void forget_pages(std::span<const std::byte> mapped) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(mapped.data()) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(mapped.data()) + mapped.size()) / page * page;
+  // Whole pages alone: from the first border inside to the last one.
+  const auto at = reinterpret_cast<std::uintptr_t>(mapped.data());
+  const std::size_t skipped = (page - at % page) % page;
+  if (mapped.size() < skipped + page) return;
+  const std::size_t bytes = (mapped.size() - skipped) / page * page;
   // The mapping is read-only and of a file, so nothing can be lost; a refusal only means that memory stays
   // used.
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  ::madvise(const_cast<std::byte*>(mapped.data() + skipped), bytes, MADV_DONTNEED);
 }
 
 }  // namespace redline

@@ -195,6 +195,16 @@ std::string CaseBuilder::broken_guards() const {
   return {};
 }
 
+void poison_scratch(Exec& exec, std::size_t bytes) {
+  if (bytes == 0) return;
+  const Arena::Scope scope(exec.scratch);
+  const Shape shape{static_cast<std::int64_t>(bytes)};
+  std::vector<std::byte> pattern(bytes, kNanPattern);
+  exec.device.copy(dense_view(pattern.data(), DType::U8, shape), exec.scratch.take(DType::U8, shape),
+                   exec.stream);
+  exec.device.wait(exec.stream);
+}
+
 std::string worst_difference(std::span<const TensorView> found, std::span<const TensorView> expected,
                              const Tolerance& tolerance) {
   double worst = 1;  // difference over bound

@@ -77,6 +77,9 @@ struct Conformity {
   std::string detail;  // worst element: index, both values, bound
 };
 
+// What a candidate takes from `scratch` next holds NaN patterns: reading what it has not written shows.
+void poison_scratch(Exec& exec, std::size_t bytes);
+
 // Compares outputs element by element; NaN anywhere is a failure.
 std::string worst_difference(std::span<const TensorView> found, std::span<const TensorView> expected,
                              const Tolerance& tolerance);
@@ -97,6 +100,9 @@ Conformity check_conformance(Exec& exec, const Candidate<Args>& candidate, int v
   for (int round = 0; round < 2; ++round) {
     ours.poison_outputs();
     {
+      const std::size_t declared =
+          candidate.scratch_bytes == nullptr ? 0 : candidate.scratch_bytes(args, variant);
+      poison_scratch(exec, declared);
       const Arena::Scope scope(exec.scratch);
       candidate.run(exec, args, variant);
       exec.device.wait(exec.stream);

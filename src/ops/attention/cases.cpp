@@ -31,6 +31,7 @@ std::vector<Case<Args>> cases() {
       {2, 1, 64, 64, {{1, 2500}, {20, 1040}}, true, 1, false},
   };
   std::vector<Case<Args>> all;
+  all.reserve(std::size(problems));
   for (const Problem& problem : problems) {
     all.push_back(
         {fmt::format("heads={}/{} of {} page={} gate={} deviation={} {}", problem.heads, problem.kv_heads,

@@ -62,6 +62,7 @@ std::vector<Case<Args>> cases() {
       {16, 16, 128, 128, {{1, 3, 1}, {1, 15, 1}, {1, 16, 1}}, 0.5, 0.5, DType::BF16, false},
   };
   std::vector<Case<Args>> all;
+  all.reserve(std::size(problems));
   for (const Problem& p : problems) {
     all.push_back({fmt::format("heads={}/{} dims={}/{} deviation={} decay={} {}", p.key_heads, p.value_heads,
                                p.key_dim, p.value_dim, p.deviation, p.decay_mean, to_text(p.sequences)),
