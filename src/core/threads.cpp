@@ -1,9 +1,12 @@
-// One mutex, two condition variables. A job is published as a new generation number; workers that have a
-// chunk in it run the chunk, the last one to finish wakes the caller.
+// A job is published as a new number in one atomic word; workers that have a chunk in it run the chunk, the
+// last one to finish lets the caller go. Both sides look at the word for a while before they sleep on a
+// condition variable: a decode step hands out some three hundred jobs with microseconds between them, and
+// waking a sleeper takes longer than many of them.
 #include "core/threads.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -13,7 +16,35 @@
 
 #include "core/error.hpp"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace redline {
+namespace {
+
+constexpr auto kPatience = std::chrono::microseconds(50);
+
+void rest() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+// Whether `holds` came true before patience ended.
+template <class Holds>
+bool soon(Holds&& holds) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (holds()) return true;
+      rest();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+}  // namespace
 
 struct ThreadPool::State {
   explicit State(int thread_count) : size(thread_count), errors(static_cast<std::size_t>(thread_count)) {}
@@ -34,25 +65,57 @@ struct ThreadPool::State {
     }
   }
 
+  // A published job: its number and how many chunks it has, in one word, because a worker without a chunk
+  // is not waited for and may look when the next job is being published.
+  static constexpr std::uint64_t kChunkBits = 16;
+  static int chunks_in(std::uint64_t word) { return static_cast<int>(word & ((1u << kChunkBits) - 1)); }
+
   void work(int index) {
     std::uint64_t seen = 0;
-    std::unique_lock lock(mutex);
     while (true) {
-      start.wait(lock, [&] { return stopping || generation != seen; });
-      if (stopping) return;
-      seen = generation;
-      if (index >= chunks) continue;
-      lock.unlock();
+      const auto news = [&] {
+        return stopping.load(std::memory_order_relaxed) || published.load(std::memory_order_acquire) != seen;
+      };
+      if (!soon(news)) {
+        std::unique_lock lock(mutex);
+        start.wait(lock, news);
+      }
+      if (stopping.load(std::memory_order_relaxed)) return;
+      seen = published.load(std::memory_order_acquire);
+      if (index >= chunks_in(seen)) continue;
       run_chunk(index);
-      lock.lock();
-      if (--unfinished == 0) done.notify_one();
+      if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        const std::lock_guard lock(mutex);  // the caller is not between its look and its sleep
+        done.notify_one();
+      }
     }
+  }
+
+  void publish(std::size_t range, void* what, Call how) {
+    count = range;
+    chunks = static_cast<int>(std::min(range, static_cast<std::size_t>(size)));
+    body = what;
+    call = how;
+    unfinished.store(chunks - 1, std::memory_order_relaxed);
+    {
+      const std::lock_guard lock(mutex);  // no worker is between its look and its sleep
+      const std::uint64_t number = (published.load(std::memory_order_relaxed) >> kChunkBits) + 1;
+      published.store(number << kChunkBits | static_cast<std::uint64_t>(chunks), std::memory_order_release);
+    }
+    start.notify_all();
+  }
+
+  void wait_for_workers() {
+    const auto finished = [&] { return unfinished.load(std::memory_order_acquire) == 0; };
+    if (soon(finished)) return;
+    std::unique_lock lock(mutex);
+    done.wait(lock, finished);
   }
 
   void stop() {
     {
       const std::lock_guard lock(mutex);
-      stopping = true;
+      stopping.store(true, std::memory_order_relaxed);
     }
     start.notify_all();
     for (std::thread& worker : workers) worker.join();
@@ -71,13 +134,13 @@ struct ThreadPool::State {
   std::mutex turn;                   // held by the caller whose job runs
   std::atomic<std::thread::id> caller{};
 
-  std::mutex
-      mutex;  // guards what follows, except that a job's fields may be read without it while the job runs
+  std::mutex mutex;  // of the two condition variables
   std::condition_variable start, done;
-  std::uint64_t generation = 0;
-  bool stopping = false;
-  int unfinished = 0;
+  std::atomic<std::uint64_t> published{0};
+  std::atomic<bool> stopping{false};
+  std::atomic<int> unfinished{0};
 
+  // Written by the caller before it publishes, read by workers that have a chunk.
   std::size_t count = 0;
   int chunks = 0;
   void* body = nullptr;
@@ -88,6 +151,9 @@ struct ThreadPool::State {
 ThreadPool::ThreadPool(int threads) {
   ensure(threads >= 1, ErrorKind::BadInput, "a thread pool of {} threads was asked for; at least 1 is needed",
          threads);
+  ensure(threads < 1 << State::kChunkBits, ErrorKind::BadInput,
+         "a thread pool of {} threads was asked for; at most {} can be", threads,
+         (1 << State::kChunkBits) - 1);
   state_ = std::make_unique<State>(threads);
   State& state = *state_;
   state.workers.reserve(static_cast<std::size_t>(threads - 1));
@@ -115,21 +181,9 @@ void ThreadPool::run(std::size_t count, void* body, Call call) {
   }
   const std::lock_guard turn(state.turn);
   state.caller.store(std::this_thread::get_id(), std::memory_order_relaxed);
-  {
-    const std::lock_guard lock(state.mutex);
-    state.count = count;
-    state.chunks = static_cast<int>(std::min(count, static_cast<std::size_t>(state.size)));
-    state.body = body;
-    state.call = call;
-    state.unfinished = state.chunks - 1;
-    ++state.generation;
-  }
-  state.start.notify_all();
+  state.publish(count, body, call);
   state.run_chunk(0);
-  {
-    std::unique_lock lock(state.mutex);
-    state.done.wait(lock, [&] { return state.unfinished == 0; });
-  }
+  state.wait_for_workers();
   state.caller.store({}, std::memory_order_relaxed);
   std::exception_ptr first;
   for (std::exception_ptr& error : state.errors) {

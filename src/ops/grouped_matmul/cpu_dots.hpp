@@ -14,28 +14,33 @@ namespace {
 
 constexpr std::int64_t kMostAtOnce = 16;
 
-// x as floats, then: pairs sorted by expert, the first pair of each expert, the experts that were chosen.
+// x as the dot products want it (elements X), then: pairs sorted by expert, the first pair of each expert,
+// the experts that were chosen.
+template <class X>
 inline std::size_t x_bytes(const Args& args, std::int64_t width) {
-  return static_cast<std::size_t>(args.x.shape[0] * width) * sizeof(float);
+  return static_cast<std::size_t>(args.x.shape[0] * width) * sizeof(X);
 }
+template <class X>
 inline std::size_t dots_scratch_bytes(const Args& args, std::int64_t width) {
   const auto pairs = static_cast<std::size_t>(args.experts.shape[0] * args.experts.shape[1]);
   const auto experts = static_cast<std::size_t>(args.weight->matrices);
-  return x_bytes(args, width) + (pairs + 2 * experts + 1) * sizeof(std::int32_t);
+  return x_bytes<X>(args, width) + (pairs + 2 * experts + 1) * sizeof(std::int32_t);
 }
 
-// widen(x row, floats [width]); dot(part, row of it, rows of x, how many, sums); narrow(float) -> BF16.
-template <class Widen, class Dot, class Narrow>
-void run_dots(Exec& exec, const Args& args, std::int64_t width, Widen&& widen, Dot&& dot, Narrow&& narrow) {
+// prepare(x row, X [width]); dot(part, row of it, rows of x, how many, sums); narrow(float) -> BF16.
+template <class X, class Prepare, class Dot, class Narrow>
+void run_dots(Exec& exec, const Args& args, std::int64_t width, Prepare&& prepare, Dot&& dot,
+              Narrow&& narrow) {
   const PackedWeight& weight = *args.weight;
   const std::int64_t choices = args.experts.shape[1], pairs = args.experts.shape[0] * choices;
   const bool shared = args.x.shape[0] == args.experts.shape[0];
   const std::int64_t x_rows = args.x.shape[0];
   const auto* chosen = static_cast<const std::int32_t*>(args.experts.data);
-  auto* scratch = static_cast<std::uint8_t*>(exec.scratch.take_bytes(dots_scratch_bytes(args, width)));
-  auto* x = reinterpret_cast<float*>(scratch);
-  auto* order = reinterpret_cast<std::int32_t*>(scratch + x_bytes(args, width));  // pairs, expert by expert
-  std::int32_t* begin = order + pairs;                                            // [experts + 1]
+  auto* scratch = static_cast<std::uint8_t*>(exec.scratch.take_bytes(dots_scratch_bytes<X>(args, width)));
+  auto* x = reinterpret_cast<X*>(scratch);
+  auto* order =
+      reinterpret_cast<std::int32_t*>(scratch + x_bytes<X>(args, width));  // pairs, expert by expert
+  std::int32_t* begin = order + pairs;                                     // [experts + 1]
   std::int32_t* active = begin + weight.matrices + 1;
 
   // Counting sort, stable, so that a row's place never depends on the rows of others.
@@ -55,13 +60,13 @@ void run_dots(Exec& exec, const Args& args, std::int64_t width, Widen&& widen, D
   ThreadPool& threads = static_cast<CpuDevice&>(exec.device).threads();
   threads.parallel_for(static_cast<std::size_t>(x_rows), [&](const ThreadPool::Chunk& chunk) {
     for (auto r = static_cast<std::int64_t>(chunk.begin); r < static_cast<std::int64_t>(chunk.end); ++r) {
-      widen(static_cast<const std::uint16_t*>(args.x.data) + r * args.x.strides[0], x + r * width);
+      prepare(static_cast<const std::uint16_t*>(args.x.data) + r * args.x.strides[0], x + r * width);
     }
   });
   const std::int64_t rows_per_part = weight.out / weight.parts_per_matrix;
   threads.parallel_for(static_cast<std::size_t>(count * weight.out), [&](const ThreadPool::Chunk& chunk) {
     float sums[kMostAtOnce];
-    const float* rows[kMostAtOnce];
+    const X* rows[kMostAtOnce];
     for (auto item = static_cast<std::int64_t>(chunk.begin); item < static_cast<std::int64_t>(chunk.end);
          ++item) {
       const std::int32_t expert = active[item / weight.out];

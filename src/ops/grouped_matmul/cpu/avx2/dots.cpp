@@ -16,14 +16,14 @@ Verdict supports(const DeviceInfo& device, const Args& args) {
 }
 
 std::size_t scratch_bytes(const Args& args, int) {
-  return dots_scratch_bytes(args, padded_width(args.weight->in));
+  return dots_scratch_bytes<float>(args, padded_width(args.weight->in));
 }
 
 void run(Exec& exec, const Args& args, int) {
   const PackedWeight& weight = *args.weight;
   Kind kind = Kind::Bf16;
   kind_of(weight.scheme, kind);
-  run_dots(
+  run_dots<float>(
       exec, args, padded_width(weight.in),
       [&](const std::uint16_t* from, float* to) { widen_x_as(kind, from, weight.in, to); },
       [&](const WeightPart& part, std::int64_t n, const float* const* rows, int count, float* sums) {
