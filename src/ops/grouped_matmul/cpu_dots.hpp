@@ -8,6 +8,7 @@
 
 #include "device/cpu/cpu_device.hpp"
 #include "ops/grouped_matmul/grouped_matmul.hpp"
+#include "ops/lanes.hpp"
 
 namespace redline::ops::grouped_matmul {
 namespace {
@@ -27,10 +28,9 @@ inline std::size_t dots_scratch_bytes(const Args& args, std::int64_t width) {
   return x_bytes<X>(args, width) + (pairs + 2 * experts + 1) * sizeof(std::int32_t);
 }
 
-// prepare(x row, X [width]); dot(part, row of it, rows of x, how many, sums); narrow(float) -> BF16.
-template <class X, class Prepare, class Dot, class Narrow>
-void run_dots(Exec& exec, const Args& args, std::int64_t width, Prepare&& prepare, Dot&& dot,
-              Narrow&& narrow) {
+// prepare(x row, X [width]); dot(part, row of it, rows of x, how many, sums).
+template <class X, class Prepare, class Dot>
+void run_dots(Exec& exec, const Args& args, std::int64_t width, Prepare&& prepare, Dot&& dot) {
   const PackedWeight& weight = *args.weight;
   const std::int64_t choices = args.experts.shape[1], pairs = args.experts.shape[0] * choices;
   const bool shared = args.x.shape[0] == args.experts.shape[0];
@@ -80,7 +80,7 @@ void run_dots(Exec& exec, const Args& args, std::int64_t width, Prepare&& prepar
         dot(part, n % rows_per_part, rows, some, sums);
         for (int i = 0; i < some; ++i) {
           static_cast<std::uint16_t*>(args.y.data)[order[first + i] * args.y.strides[0] + n] =
-              narrow(sums[i]);
+              narrowed(sums[i]);
         }
       }
     }

@@ -29,8 +29,7 @@ void run(Exec& exec, const Args& args, int) {
       [&](const WeightPart& part, std::int64_t n, const float* const* rows, int count, float* sums) {
         alignas(32) float scales[kMostBlocks];
         row_times_x(weight, part, n, kind, rows, count, scales, sums);
-      },
-      narrowed);
+      });
 }
 
 }  // namespace
