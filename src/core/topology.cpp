@@ -30,8 +30,8 @@ struct FreeBitmap {
 using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeBitmap>;
 
 Handle load() {
-  // Where /sys is not mounted hwloc counts by other means, but first prints a line of its own on stderr, in the
-  // middle of what the program has to say.
+  // Where /sys is not mounted hwloc counts by other means, but first prints a line of its own on stderr, in
+  // the middle of what the program has to say.
   ::setenv("HWLOC_HIDE_ERRORS", "2", 0);
   hwloc_topology_t raw = nullptr;
   ensure(hwloc_topology_init(&raw) == 0, ErrorKind::Io,
