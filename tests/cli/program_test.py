@@ -18,6 +18,19 @@ def expect(what, found, expected):
         raise SystemExit(f"{what}: expected {expected!r}, found {found!r}")
 
 
+def headers_alone_are_enough_for_why():
+    for whole in sorted((pathlib.Path(__file__).resolve().parents[1] / "golden" / "checkpoints").iterdir()):
+        with tempfile.TemporaryDirectory() as folder:
+            for file in whole.iterdir():
+                content = file.read_bytes()
+                if file.suffix == ".safetensors":
+                    content = content[:8 + int.from_bytes(content[:8], "little")]
+                (pathlib.Path(folder) / file.name).write_bytes(content)
+            full, headers = (run("inspect", str(path), "--why", "--json") for path in (whole, folder))
+            expect(f"--why on {whole.name}", full.returncode, 0)
+            expect(f"--why on the headers of {whole.name}", json.loads(headers.stdout)["why"], json.loads(full.stdout)["why"])
+
+
 def main():
     no_arguments = run()
     expect("no arguments", no_arguments.returncode, 2)
@@ -57,6 +70,7 @@ def main():
         expect(f"--why: each problem of {operator} has one candidate that runs", sum(row["runs"] for row in of_it), of_it[0]["problems"])
     refused = [refusal for row in rows if row["candidate"] == "cpu/avx2/dots" for refusal in row["refusals"]]
     expect("--why: dots refuse long prompts, or have no AVX2", {refusal["reason"] for refusal in refused} & {"more than 16 rows", "needs a CPU with AVX2 and FMA"} != set(), True)
+    headers_alone_are_enough_for_why()
     expect("an unknown GPU", run("inspect", SYNTHETIC, "--gpu", "h2000").returncode, 2)
     expect("an unknown size", run("inspect", "synthetic:qwen9").returncode, 2)
     expect("experts on a dense size", run("inspect", "synthetic:qwen3.5-27b@experts").returncode, 2)
