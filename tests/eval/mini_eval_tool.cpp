@@ -18,7 +18,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "chat/conversation.hpp"
 #include "cli/local_model.hpp"
@@ -51,11 +50,14 @@ std::vector<Json> lines_of(const std::string& file) {
 void insert_documents(Json& question, const std::vector<Json>& documents) {
   for (Json& message : question["messages"]) {
     auto text = message["content"].get<std::string>();
-    std::smatch found;
-    if (std::regex_search(text, found, std::regex(R"(\{document (\d+)\})"))) {
-      const auto& document = documents.at(std::stoul(found[1])).get_ref<const std::string&>();
-      message["content"] = std::string(found.prefix()) + document + std::string(found.suffix());
-    }
+    constexpr std::string_view opening = "{document ";
+    const std::size_t start = text.find(opening);
+    if (start == std::string::npos) continue;
+    const std::size_t end = text.find('}', start);
+    ensure(end != std::string::npos, ErrorKind::BadInput, "'{{document' without its '}}' in '{}'", text);
+    const std::size_t number = std::stoul(text.substr(start + opening.size()));
+    message["content"] =
+        text.replace(start, end + 1 - start, documents.at(number).get_ref<const std::string&>());
   }
 }
 

@@ -31,6 +31,7 @@ std::vector<Case<Args>> cases() {
       {32, 2, 256, 64, 64, {{4, 100}, {4, 66}}, 0, 1, 0, DType::BF16, 1, false},
   };
   std::vector<Case<Args>> all;
+  all.reserve(std::size(problems));
   for (const Problem& problem : problems) {
     all.push_back(
         {fmt::format("heads={}/{} of {} rotary={} page={} offset={} {}", problem.heads, problem.kv_heads,

@@ -102,6 +102,7 @@ std::vector<Case<Args>> cases() {
        .quick = false},
   };
   std::vector<Case<Args>> list;
+  list.reserve(std::size(problems));
   for (const Problem& problem : problems) {
     list.push_back(
         {problem.name, problem.quick, [problem](CaseBuilder& build) { return make(build, problem); }});

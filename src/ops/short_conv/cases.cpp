@@ -28,6 +28,7 @@ std::vector<Case<Args>> cases() {
       {.channels = 8192, .sequences = {{1, 3, 1}, {1, 16, 1}, {64, 0, 0}}, .quick = false},
   };
   std::vector<Case<Args>> all;
+  all.reserve(std::size(problems));
   for (const Problem& problem : problems) {
     all.push_back(
         {fmt::format("channels={} weight={} {}", problem.channels, name_of(problem.weight),

@@ -29,8 +29,8 @@ const Value& Bound::require(std::size_t index) const {
   return *values_[index];
 }
 
-Value Bound::get(std::size_t index, Value otherwise) const {
-  return values_[index] ? *values_[index] : std::move(otherwise);
+Value Bound::get(std::size_t index, const Value& otherwise) const {
+  return values_[index] ? *values_[index] : otherwise;
 }
 
 bool Bound::truth(std::size_t index, bool otherwise) const {

@@ -27,7 +27,7 @@ class Bound {
 
   bool has(std::size_t index) const { return values_[index].has_value(); }
   const Value& require(std::size_t index) const;
-  Value get(std::size_t index, Value otherwise) const;
+  Value get(std::size_t index, const Value& otherwise) const;
   bool truth(std::size_t index, bool otherwise) const;
   std::int64_t integer(std::size_t index, std::int64_t otherwise) const;
   std::optional<std::string> text(std::size_t index) const;  // none counts as not given

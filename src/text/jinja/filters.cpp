@@ -223,7 +223,7 @@ std::optional<Value> truncate_float(double value) {
 Value to_integer(Budget& /*budget*/, const Value& value, const Arguments& arguments) {
   const Bound bound("int", arguments, {"default", "base"});
   refuse_undefined(value);
-  const Value otherwise = bound.get(0, Value::integer(0));
+  Value otherwise = bound.get(0, Value::integer(0));
   if (const auto whole = whole_number(value)) return Value::integer(*whole);
   if (value.is(Kind::BigInteger)) return value;
   if (value.is(Kind::Float)) {

@@ -60,7 +60,7 @@ Evaluator::~Evaluator() {
 
 std::string Evaluator::run(const Mapping& variables) {
   std::string out;
-  output_ = &out;
+  const Restore output(output_, &out);
   const ScopePtr given = inside(nullptr);
   for (std::size_t i = 0; i < program_.names.size(); ++i) {
     if (const Value* value = variables.find(program_.names[i])) given->set(static_cast<int>(i), *value);
@@ -255,6 +255,7 @@ void Evaluator::execute_call_block(const Statement& statement) {
 
 void Evaluator::execute_with(const Statement& statement) {
   std::vector<Value> values;
+  values.reserve(statement.expressions.size());
   for (const auto& expression : statement.expressions) values.push_back(evaluate(*expression));
   const Restore scope(scope_, inside(scope_));
   for (std::size_t i = 0; i < values.size(); ++i) assign(statement.targets[i], values[i], *scope_);

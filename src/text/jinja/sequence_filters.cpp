@@ -268,6 +268,7 @@ Value sort_items(Budget& budget, const Value& value, const Arguments& arguments)
   budget.charge_items(items.size() * (paths.size() + 1));
   for (const Value& item : items) {
     std::vector<Value> key;
+    key.reserve(paths.size());
     for (const Path& path : paths)
       key.push_back(without_case(budget, path.follow(budget, item), case_sensitive));
     keys.push_back(std::move(key));
